@@ -10,13 +10,12 @@ from pathlib import Path
 
 from remit import __version__
 from remit.bootstrap import open_states
-from remit.conditions.required_scopes import StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.requirements import Requirement, Requirements
+from remit.decision.requirements import Requirement, Requirements, StateScope
 from remit.decision.scopes import Scope
 from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool

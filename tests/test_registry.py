@@ -393,7 +393,7 @@ def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
     sandbox.write_state("old", "new")
     assert visible_names(registry, at(registry, blog)) == ["global new", "global old"]
     resolved = resolve(before.declarations, ClientSettings(before.rules))
-    slow._store.save(before, resolved, at(slow, shop).view("claude-code"), 1)  # pyright: ignore[reportPrivateUsage]
+    slow._store.scans.save(before, resolved, at(slow, shop).view("claude-code"), 1)  # pyright: ignore[reportPrivateUsage]
     assert (
         visible_names(registry, at(registry, blog))
         == visible_names(registry, at(registry, shop))

@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
+from remit.catalog.contexts import DEFAULT_CLIENT, for_agent, main_context
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
@@ -65,7 +65,6 @@ class Registry:
         self._sources = sources
         self._engine = engine
         self._clock = clock
-        self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock, states.configuration)
         self._listings = Listings(store, states, clock, sources.clients, sources.is_on_machine)
         self.states = states
@@ -104,7 +103,8 @@ class Registry:
             UnknownClientError: the client is not supported.
             ValueError: the mode does not exist.
         """
-        context = self._contexts.make(
+        context = main_context(
+            self._sources,
             directory,
             client,
             is_headless=is_headless,

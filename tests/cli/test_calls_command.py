@@ -177,9 +177,7 @@ def test_a_log_that_nobody_touched_is_verified_with_its_digest(sandbox: Sandbox,
     assert "The log is empty." in sandbox.remit("audit", "verify", cwd=sandbox.project("blog")).stdout
 
 
-def test_a_log_that_was_changed_or_written_by_an_older_remit_is_named(sandbox: Sandbox, shop: Path) -> None:
-    run_sql(sandbox.database, "update audit set chain = ''")
-    assert "have no digest: an older Remit" in sandbox.remit("audit", "verify", cwd=shop).stderr
+def test_a_log_that_was_changed_is_named(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         entry = AuditEntry(1, "", "claude-code", None, None, "Bash", "visible", None, "done", 1, 1, 1)
         registry.audit.add([entry], registry.at(str(shop)))

@@ -2,8 +2,8 @@ import pytest
 
 from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
 from remit.conditions.condition import condition
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.conditions.syntax import CelType
+from remit.decision.requirements import LocationScope, StateScope
 
 KNOWN = Vocabulary(
     states={"git-initialized", "project-loaded", "admin"},

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from remit.conditions.condition import Condition, condition
-from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.errors import ConditionError
 

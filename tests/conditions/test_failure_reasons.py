@@ -2,7 +2,7 @@ import pytest
 
 from remit.conditions.condition import condition
 from remit.conditions.failure_reasons import needs
-from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.state_snapshot import Snapshot, StateValue
 
 HERE = Snapshot(

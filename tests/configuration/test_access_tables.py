@@ -13,11 +13,11 @@ from remit.configuration.config_model import (
     ConfigurationLayer,
     IdentityProvider,
     LoadedFile,
+    Role,
     SignInClient,
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.decision.roles import Role
 
 IDENTITY = '[identity]\nissuer = "https://login.example.com"\naudience = "remit"\n'
 RULE = '[[access]]\ngroup = "devs"\nrole = "user"\nprojects = ["~/code/shop"]\n'

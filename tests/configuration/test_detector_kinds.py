@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from remit.configuration.config_model import ConfigurationMistake
-from remit.configuration.detector_kinds import TRAITS, Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import TRAITS, Detector, DetectorKind, GitFact, comparison
 from remit.configuration.detector_tables import read_detector
 from remit.configuration.table_fields import TableFields
 
@@ -45,3 +45,27 @@ def test_git_runs_only_for_what_its_files_do_not_tell(fact: GitFact) -> None:
 def test_only_programs_and_servers_need_trust() -> None:
     acting = {kind for kind, traits in TRAITS.items() if traits.action is not None}
     assert acting == {DetectorKind.GIT, DetectorKind.COMMAND, DetectorKind.HTTP}
+
+
+@pytest.mark.parametrize(
+    ("text", "holding"),
+    [
+        (">= 3", [3, 4]),
+        ("> 3", [4]),
+        ("<3", [0, 2]),
+        ("<= 3", [0, 2, 3]),
+        ("== 3", [3]),
+        ("3", [3]),
+        (3, [3]),
+        ("!= 3", [0, 2, 4]),
+    ],
+)
+def test_a_count_is_compared_as_it_is_written(text: str | int, holding: list[int]) -> None:
+    read = comparison(text)
+    assert read is not None
+    assert [count for count in (0, 2, 3, 4) if read.holds(count)] == holding
+
+
+@pytest.mark.parametrize("text", ["", "many", ">= -1", "=> 3", "3.5", "9999999999", 10**40, "> 3 < 5"])
+def test_what_is_no_comparison_is_none(text: str | int) -> None:
+    assert comparison(text) is None

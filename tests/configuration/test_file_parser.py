@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.conditions.count_comparison import Comparison
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
+    PresentationOptions,
     Room,
     SandboxOptions,
+    ServerOptions,
     ToolEntry,
 )
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 from remit.configuration.file_parser import read
-from remit.configuration.serving_options import PresentationOptions, ServerOptions
+from remit.decision.requirements import LocationScope, StateScope
 
 
 def said(text: str) -> ConfigurationContent:

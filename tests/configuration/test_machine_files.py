@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.configuration.config_model import AccessRule
+from remit.configuration.config_model import AccessRule, Role
 from remit.configuration.machine_files import MachineFiles
-from remit.decision.roles import Role
 from remit.files.bounded_reader import Machine
 
 RULE = '[[access]]\nprincipal = "{}"\nrole = "admin"\nprojects = ["*"]\n'

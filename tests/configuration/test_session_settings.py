@@ -4,7 +4,7 @@ import tomllib
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.session_settings import SessionSettings, session_settings
+from remit.configuration.layers import SessionSettings, session_settings
 
 
 def said(layer: ConfigurationLayer, text: str) -> LoadedFile:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.conditions.required_scopes import StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
@@ -14,7 +13,7 @@ from remit.decision.decide import ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.gates import Gate, NextStep
 from remit.decision.kinds import ConfigStatus
-from remit.decision.requirements import Dependencies, Requirement, Requirements
+from remit.decision.requirements import Dependencies, Requirement, Requirements, StateScope
 from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support.builders import context, server

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.clients.install_targets import ClientTargets
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.files.bounded_reader import Machine

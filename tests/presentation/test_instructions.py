@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.presentation.instructions import instructions
 from remit.presentation.listing_strategies import Presentation, VisibleTool, present

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.configuration.config_model import Room
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Room, Strategy
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
 from remit.memory.memory_server import tool_definitions

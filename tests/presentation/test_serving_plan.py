@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, ServerOptions
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.configuration.serving_options import ServerOptions
 from remit.decision.tool_names import GATEWAY_TOOLS, READ_RESULT
 from remit.decision.tools import Tool
 from remit.presentation.results.result_limit import NO_LIMIT, ResultLimit

@@ -14,14 +14,13 @@ from typing import Any, cast
 import pytest
 from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs] - has them, in a folder without a module
 
-from remit.conditions.check import Vocabulary, check
+from remit.conditions.check import Vocabulary, check, type_mistakes
 from remit.conditions.condition import Condition, condition
 from remit.conditions.parser import parse
 from remit.conditions.path_patterns import matches, path_pattern
 from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
 from remit.conditions.syntax import CelType, Node
-from remit.conditions.type_check import type_complaints
 from remit.decision.state_snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
 from support.condition_writer import MEMBERS, STATES, STRINGS, TypedWriter, Writer
@@ -124,7 +123,7 @@ def test_the_types_of_conditions_are_checked_as_cel_checks_them(part: int) -> No
         except RuntimeError:
             is_right = False
         right += is_right
-        found = type_complaints(parse(text), STATES, {"git": TYPES})
+        found = type_mistakes(condition(when=text), Vocabulary(states=STATES, variables={"git": TYPES}))
         assert (not found) is is_right, (text, found)
     assert 0.1 < right / (CONDITIONS // PARTS // 2) < 0.9
 

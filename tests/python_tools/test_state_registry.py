@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from remit.conditions.required_scopes import LocationScope
+from remit.decision.requirements import LocationScope
 from remit.decision.state_snapshot import StateValue
 from remit.errors import ConditionError, StateError
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry

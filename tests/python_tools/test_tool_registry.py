@@ -11,9 +11,9 @@ import pytest
 from remit import ToolRegistry, location_scope, requires, tool
 from remit.approvals.approvals import Approval
 from remit.bootstrap import open_registry
-from remit.conditions.required_scopes import LocationScope
 from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
+from remit.decision.requirements import LocationScope
 from remit.errors import (
     ConditionError,
     HiddenToolError,

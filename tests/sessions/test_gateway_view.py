@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.configuration.serving_options import ServerOptions, Strategy
+from remit.configuration.config_model import ServerOptions, Strategy
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.globs import glob
 from remit.decision.kinds import ConfigStatus, Kind

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from remit.conditions.count_comparison import Comparison
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 from remit.states.state_watch import StateWatch, WatchedState, read_watch
 
 WATCHED = [

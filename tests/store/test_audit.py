@@ -44,7 +44,7 @@ def store(store_place: str) -> Iterator[SqlStore]:
 def save(store: SqlStore, *declarations: Declaration) -> None:
     resolved = [Resolved(declaration=each, config_status=ConfigStatus.ENABLED) for each in declarations]
     reading = ClientReading(client=CLIENT, declarations=list(declarations), inputs={"x": "1"})
-    store.save(reading, resolved, View(CLIENT, SHOP), at=1)
+    store.scans.save(reading, resolved, View(CLIENT, SHOP), at=1)
 
 
 def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqlStore) -> None:

@@ -62,7 +62,7 @@ class Book:
         files = {declaration.source: "1" for declaration in declarations}
         reading = ClientReading(client=CLIENT, declarations=declarations, inputs=files)
         resolved = resolve(declarations, settings)
-        self.store.save(reading, resolved, View(CLIENT, workspace), self._tick())
+        self.store.scans.save(reading, resolved, View(CLIENT, workspace), self._tick())
         self.scanned.add(workspace)
 
     def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:

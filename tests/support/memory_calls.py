@@ -75,5 +75,5 @@ def approved_import(memory: Memory, lines: Sequence[str]) -> ImportResult:
     with pytest.raises(NotApprovedError, match="would be seen in other projects") as refused:
         memory.restore(lines)
     assert refused.value.approval_id is not None
-    memory.approve(refused.value.approval_id, word=True)
+    memory.global_writes.answer(refused.value.approval_id, word=True)
     return memory.restore(lines)

@@ -13,9 +13,8 @@ import anyio
 import httpx2
 
 from remit.bootstrap import open_notifier, open_team_admin, open_teams
-from remit.configuration.config_model import CallLimits
+from remit.configuration.config_model import CallLimits, Role
 from remit.decision.projects import TEAM, Project
-from remit.decision.roles import Role
 from remit.gateway.access.access_settings import AccessSettings
 from remit.gateway.access.authenticator import Authenticator
 from remit.gateway.access.token_grants import Grant, digest

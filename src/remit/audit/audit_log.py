@@ -76,7 +76,7 @@ def page_entry(what: str, outcome: AuditOutcome, *, by: str, client: str | None,
 
 
 class AuditLink(NamedTuple):
-    """An entry and the digest stored with it; an older Remit stored none."""
+    """An entry and the digest stored with it."""
 
     entry: AuditEntry
     chain: str
@@ -93,7 +93,7 @@ class ChainAnchor(NamedTuple):
     """What is known of the entries that were deleted for their age."""
 
     chain: str = ""  # digest of the last of them; empty: none was deleted
-    entries: int = 0  # an older Remit did not count them
+    entries: int = 0
     until: int | None = None  # when the last of them was called
 
 
@@ -117,11 +117,10 @@ class ChainCheck(NamedTuple):
     """What a check of the audit log of a project found."""
 
     entries: int
-    unlinked: int  # the first so many come from an older Remit, without digests
     breaks: Sequence[ChainBreak]  # in the order of the log
     head: str  # digest of the last entry; whoever keeps it can tell later that nothing was cut off
     knows: bool  # whether the log contains the digest that was asked for
-    deleted: int = 0  # entries that were deleted for their age, as far as they were counted
+    deleted: int = 0  # entries that were deleted for their age
     deleted_until: int | None = None  # when the last of them was called
 
     @property
@@ -214,8 +213,7 @@ class AuditLog:
             checker.take(link)
             knows = knows or link.chain == known
         breaks = [found for _, found in checker.breaks]
-        counts = checker.entries, checker.unlinked
-        return ChainCheck(*counts, breaks, checker.head, knows, anchor.entries, anchor.until)
+        return ChainCheck(checker.entries, breaks, checker.head, knows, anchor.entries, anchor.until)
 
     def export(self, query: CallQuery, workspaces: Iterable[Workspace]) -> Iterator[ExportedCall]:
         """Read the entries of projects between two times, each project in the order of its chain."""
@@ -257,16 +255,14 @@ class _ChainChecker:
 
     def __init__(self, head: str) -> None:
         self.head = head
-        self.entries = self.unlinked = 0
+        self.entries = 0
         self.breaks: list[tuple[int, ChainBreak]] = []  # with the place of its first entry
         self._recent = deque([(0, head, 0)], _RECENT)  # place, digest and time of entries, the newest last
 
     def take(self, link: AuditLink) -> None:
         """Check the next entry."""
         self.entries += 1
-        if not link.chain and not self.head:
-            self.unlinked += 1
-        elif link.chain != linked(self.head, link.entry):
+        if link.chain != linked(self.head, link.entry):
             self._note_break(link)
         self.head = link.chain
         self._recent.append((self.entries, link.chain, link.entry.called_at))

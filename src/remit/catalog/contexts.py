@@ -25,51 +25,47 @@ DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
 
 
-class Contexts:
-    """Creates contexts from the sources on this machine."""
+def main_context(
+    sources: Sources,
+    directory: str,
+    client: str,
+    *,
+    is_headless: bool,
+    mcp_configs: Sequence[str],
+    mode: str | None,
+    run_context: object,
+) -> Context:
+    """Create the context of a client's main session.
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    Raises:
+        NoSuchDirectoryError: the directory does not exist.
+        NoSuchFileError: a file of servers does not exist.
+        UnknownClientError: the client is not supported.
+        ValueError: the mode does not exist.
+    """
+    client = client_called(client)
+    known = (*sources.clients, ALL_CLIENTS)
+    if client not in known:
+        near = did_you_mean(client, (*known, *ALIASES))
+        hint = near or f"expected one of {', '.join(f'`{name}`' for name in known)}"
+        raise UnknownClientError(f"no client is called `{client}`", hint=hint)
+    files = tuple(_existing(file, sources) for file in mcp_configs)
+    return Context(
+        workspace=sources.locate(directory),
+        client=None if client == ALL_CLIENTS else client,
+        flags=LaunchFlags(is_headless=is_headless, mcp_configs=files),
+        home=sources.home,
+        starts_servers=client != ALL_CLIENTS and sources.leaves_servers(client),
+        mode=None if mode is None else Mode(mode),
+        run_context=run_context,
+    )
 
-    def make(
-        self,
-        directory: str,
-        client: str,
-        *,
-        is_headless: bool,
-        mcp_configs: Sequence[str],
-        mode: str | None,
-        run_context: object,
-    ) -> Context:
-        """Create the context of a client's main session.
 
-        Raises:
-            NoSuchDirectoryError: the directory does not exist.
-            NoSuchFileError: a file of servers does not exist.
-            UnknownClientError: the client is not supported.
-            ValueError: the mode does not exist.
-        """
-        client = client_called(client)
-        known = (*self._sources.clients, ALL_CLIENTS)
-        if client not in known:
-            near = did_you_mean(client, (*known, *ALIASES))
-            hint = near or f"expected one of {', '.join(f'`{name}`' for name in known)}"
-            raise UnknownClientError(f"no client is called `{client}`", hint=hint)
-        return Context(
-            workspace=self._sources.locate(directory),
-            client=None if client == ALL_CLIENTS else client,
-            flags=LaunchFlags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
-            home=self._sources.home,
-            starts_servers=client != ALL_CLIENTS and self._sources.leaves_servers(client),
-            mode=None if mode is None else Mode(mode),
-            run_context=run_context,
-        )
-
-    def _existing(self, file: str) -> str:
-        path = self._sources.canonical(file)
-        if not self._sources.exists(path):
-            raise NoSuchFileError(f"there is no file `{storable(file)}`", hint="name a file of servers")
-        return path
+def _existing(file: str, sources: Sources) -> str:
+    path = sources.canonical(file)
+    if not sources.exists(path):
+        raise NoSuchFileError(f"there is no file `{storable(file)}`", hint="name a file of servers")
+    return path
 
 
 def for_agent(

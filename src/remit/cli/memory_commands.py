@@ -197,7 +197,9 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
         try:
             done = opened.restore(lines)
         except NotApprovedError as refused:
-            waiting = None if refused.approval_id is None else opened.waiting(refused.approval_id)
+            waiting = (
+                None if refused.approval_id is None else opened.global_writes.waiting(refused.approval_id)
+            )
             if refused.approval_id is None or waiting is None:
                 raise
             if not sys.stdin.isatty():
@@ -206,7 +208,7 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
             require_person()
             render.paged(waiting.shown.split("\n"), to_stderr=True)
             confirm("Import records that other projects will see?", yes=False)
-            opened.approve(refused.approval_id, word=True)
+            opened.global_writes.answer(refused.approval_id, word=True)
             done = opened.restore(lines)
     if as_json:
         render.data(done._asdict())

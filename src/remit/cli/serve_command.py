@@ -16,7 +16,7 @@ from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
 from remit.clients.project_variables import take_back
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.configuration.store_place import is_address
 from remit.decision.policy_rules import Mode
 from remit.decision.projects import may_name_project, runs_headless

@@ -15,7 +15,7 @@ from remit.bootstrap_gateway import open_credentials, open_token_admin, open_tok
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.text.times import day
 
 if TYPE_CHECKING:

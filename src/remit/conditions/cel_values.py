@@ -7,7 +7,6 @@ from collections.abc import Callable
 from operator import ge, gt, le, lt
 from typing import Any, cast
 
-from remit.conditions.path_patterns import PathError, PathPattern, matches, matches_name
 from remit.conditions.syntax import TYPES, CelType, Operator
 from remit.decision.state_snapshot import JsonValue
 
@@ -90,53 +89,6 @@ def within(item: JsonValue, container: JsonValue) -> bool:
     if item is None or isinstance(item, list | dict):
         raise FailedError(f"{kind(item)} cannot be a key of a map")
     return type(item) is str and item in container
-
-
-def has(container: JsonValue, name: str) -> bool:
-    """Return whether a map has a member.
-
-    Raises:
-        FailedError: the container is not a map.
-    """
-    if type(container) is not dict:
-        raise FailedError(f"{kind(container)} has no members")
-    return name in container
-
-
-def size(value: JsonValue) -> int:
-    """Return the size of a text, list or map.
-
-    Raises:
-        FailedError: the value has no size.
-    """
-    if not isinstance(value, str | list | dict):
-        raise FailedError(f"{kind(value)} has no size")
-    return len(value)
-
-
-def match_path(pattern: PathPattern, path: JsonValue) -> bool:
-    """Return whether a path matches a pattern.
-
-    Raises:
-        FailedError: the value is not a plain path.
-    """
-    if not isinstance(path, str):
-        raise FailedError(f"{kind(path)} is not a path")
-    try:
-        return matches(pattern, path)
-    except PathError as error:
-        raise FailedError(f"{shown(path)} {error}") from None
-
-
-def match_any(pattern: PathPattern, names: JsonValue) -> bool:
-    """Return whether any of the names matches a pattern.
-
-    Raises:
-        FailedError: the value is not a list of texts.
-    """
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FailedError(f"{kind(names)} is not a list of names")
-    return any(matches_name(pattern, cast(str, name)) for name in names)
 
 
 def kind(value: JsonValue) -> str:

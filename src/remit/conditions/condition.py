@@ -8,7 +8,6 @@ from remit.conditions.evaluator import truth
 from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
 from remit.conditions.path_patterns import name_pattern, path_pattern
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.conditions.syntax import (
     And,
     CelType,
@@ -22,6 +21,7 @@ from remit.conditions.syntax import (
     Variable,
     walk,
 )
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.errors import ConditionError
 

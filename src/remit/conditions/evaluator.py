@@ -5,19 +5,10 @@ false, `failed || true` is true.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from remit.conditions.cel_values import (
-    FailedError,
-    equal,
-    has,
-    kind,
-    match_any,
-    match_path,
-    order,
-    size,
-    within,
-)
+from remit.conditions.cel_values import FailedError, equal, kind, order, shown, within
+from remit.conditions.path_patterns import PathError, matches, matches_name
 from remit.conditions.printer import path_of
 from remit.conditions.syntax import (
     And,
@@ -74,18 +65,6 @@ def _settle(parts: tuple[Node, ...], settles: bool, snapshot: Snapshot) -> bool:
     return not settles
 
 
-def _and(node: And, snapshot: Snapshot) -> bool:
-    return _settle(node.parts, False, snapshot)
-
-
-def _or(node: Or, snapshot: Snapshot) -> bool:
-    return _settle(node.parts, True, snapshot)
-
-
-def _not(node: Not, snapshot: Snapshot) -> bool:
-    return not truth(node.operand, snapshot)
-
-
 def _state(node: State, snapshot: Snapshot) -> bool:
     known = snapshot.known.get(node.name)
     if known is None:
@@ -104,18 +83,6 @@ def _compare(node: Compare, snapshot: Snapshot) -> bool:
     return order(operator, left, right)
 
 
-def _literal(node: Literal, _snapshot: Snapshot) -> JsonValue:
-    return node.value
-
-
-def _listing(node: ListLiteral, snapshot: Snapshot) -> JsonValue:
-    return [evaluate(item, snapshot) for item in node.items]
-
-
-def _variable(node: Variable, snapshot: Snapshot) -> JsonValue:
-    return _member(node.path, snapshot)
-
-
 def _member(path: tuple[str, ...], snapshot: Snapshot) -> JsonValue:
     value: JsonValue = snapshot.values
     for depth, name in enumerate(path, start=1):
@@ -126,12 +93,18 @@ def _member(path: tuple[str, ...], snapshot: Snapshot) -> JsonValue:
 
 
 def _has(node: Has, snapshot: Snapshot) -> bool:
-    *container, name = node.variable.path
-    return has(_member(tuple(container), snapshot), name)
+    *path, name = node.variable.path
+    container = _member(tuple(path), snapshot)
+    if type(container) is not dict:
+        raise FailedError(f"{kind(container)} has no members")
+    return name in container
 
 
 def _size(node: Size, snapshot: Snapshot) -> int:
-    return size(evaluate(node.operand, snapshot))
+    value = evaluate(node.operand, snapshot)
+    if not isinstance(value, str | list | dict):
+        raise FailedError(f"{kind(value)} has no size")
+    return len(value)
 
 
 def _text_test(node: TextTest, snapshot: Snapshot) -> bool:
@@ -144,23 +117,32 @@ def _text_test(node: TextTest, snapshot: Snapshot) -> bool:
 
 
 def _match_path(node: MatchPath, snapshot: Snapshot) -> bool:
-    return match_path(node.pattern, evaluate(node.operand, snapshot))
+    path = evaluate(node.operand, snapshot)
+    if not isinstance(path, str):
+        raise FailedError(f"{kind(path)} is not a path")
+    try:
+        return matches(node.pattern, path)
+    except PathError as error:
+        raise FailedError(f"{shown(path)} {error}") from None
 
 
 def _match_any(node: MatchAny, snapshot: Snapshot) -> bool:
-    return match_any(node.pattern, evaluate(node.operand, snapshot))
+    names = evaluate(node.operand, snapshot)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FailedError(f"{kind(names)} is not a list of names")
+    return any(matches_name(node.pattern, cast(str, name)) for name in names)
 
 
 # A table, because `match` on classes takes four times as long.
 _EVALUATORS: dict[type[Node], Callable[[Any, Snapshot], JsonValue]] = {
-    And: _and,
-    Or: _or,
-    Not: _not,
+    And: lambda node, snapshot: _settle(node.parts, False, snapshot),
+    Or: lambda node, snapshot: _settle(node.parts, True, snapshot),
+    Not: lambda node, snapshot: not truth(node.operand, snapshot),
     State: _state,
     Compare: _compare,
-    Literal: _literal,
-    ListLiteral: _listing,
-    Variable: _variable,
+    Literal: lambda node, _snapshot: node.value,
+    ListLiteral: lambda node, snapshot: [evaluate(item, snapshot) for item in node.items],
+    Variable: lambda node, snapshot: _member(node.path, snapshot),
     Has: _has,
     Size: _size,
     TextTest: _text_test,

@@ -1,9 +1,8 @@
 """Reads who may use a gateway: the identity provider, the roles of its people, and their limits."""
 
-from remit.configuration.config_model import AccessRule, CallLimits, IdentityProvider, SignInClient
+from remit.configuration.config_model import AccessRule, CallLimits, IdentityProvider, Role, SignInClient
 from remit.configuration.store_place import path_problem
 from remit.configuration.table_fields import TableFields
-from remit.decision.roles import Role
 
 ACCESS_SECTIONS = ("identity", "access", "limits")
 _SIGN_IN = ("client_secret_file", "public_url", "scopes", "audience_parameter")  # with `client_id`

@@ -3,11 +3,10 @@
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 
-from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Vocabulary, check
+from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Schema, Vocabulary, check
 from remit.conditions.condition import Condition, Mentions, condition
 from remit.conditions.failure_reasons import summarize
 from remit.conditions.syntax import And, CelType, Node, Not, Or, State
-from remit.conditions.type_check import Schema
 from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationContent,

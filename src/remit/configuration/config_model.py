@@ -7,14 +7,35 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.detector_kinds import Detector
-from remit.configuration.serving_options import PresentationOptions, ServerOptions
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.projects import Workspace
-from remit.decision.roles import Role
+from remit.decision.requirements import LocationScope, StateScope
 
 KeyPath = tuple[str, ...]  # the keys that lead to a value
+PRINCIPAL = "principal"
+CREDENTIALS = ("machine", PRINCIPAL)  # whose credentials a server is used with
+
+
+class Role(StrEnum):
+    """A role in a project; each includes those before it."""
+
+    READER = "reader"  # list and search tools
+    USER = "user"  # call them
+    APPROVER = "approver"  # answer the approvals of the project
+    ADMIN = "admin"  # change its policy
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order, from the weakest."""
+        return _RANKS[self]
+
+    def includes(self, other: "Role") -> bool:
+        """Check whether it may do all that another may."""
+        return self.rank >= other.rank
+
+
+_RANKS = {role: rank for rank, role in enumerate(Role)}
 
 
 class SignInClient(NamedTuple):
@@ -118,6 +139,35 @@ class ToolEntry(NamedTuple):
     def condition_keys(self) -> tuple[str, ...]:
         """The keys of its required states, its `when` and its location."""
         return tuple(key for key in ("states", "when", "location") if getattr(self, key) is not None)
+
+
+class Strategy(StrEnum):
+    """How the gateway lists visible tools; `presentation/listing_strategies.py` has a function for each."""
+
+    AUTO = "auto"
+    FLAT = "flat"
+    STATE = "state"
+    NAMESPACE = "namespace"
+    ROOMS = "rooms"
+    MANIFEST = "manifest"
+    SEARCH = "search"
+
+
+class ServerOptions(NamedTuple):
+    """How the gateway runs and names a server; None means the default."""
+
+    prefix: bool | None = None  # whether to prefix its tools with its name
+    sessions: str | None = None
+    inherit_env: bool | tuple[str, ...] | None = None
+    deadline: float | None = None  # seconds per request
+    credentials: str | None = None  # whose it is used with
+
+
+class PresentationOptions(NamedTuple):
+    """How visible tools are presented; None means not set."""
+
+    strategy: str | None = None
+    token_budget: int | None = None
 
 
 class SandboxOptions(NamedTuple):

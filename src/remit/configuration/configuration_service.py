@@ -24,11 +24,10 @@ from remit.configuration.config_model import (
     StoredFile,
 )
 from remit.configuration.file_parser import read
-from remit.configuration.layers import Trusted, combine, meant_here
+from remit.configuration.layers import SessionSettings, Trusted, combine, meant_here, session_settings
 from remit.configuration.machine_files import merged_retention
 from remit.configuration.merged_configuration import Configuration, TrustRequest, model_step, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
-from remit.configuration.session_settings import SessionSettings, session_settings
 from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements

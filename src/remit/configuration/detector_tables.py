@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable
 
-from remit.conditions.count_comparison import SOME, Comparison, comparison
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import SOME, Comparison, Detector, DetectorKind, GitFact, comparison
 from remit.configuration.table_fields import TableFields, listed
 from remit.text.secrets import may_be_secret, names_a_secret
 

@@ -4,30 +4,27 @@ import os
 import re
 from typing import Literal
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
+    CREDENTIALS,
+    PRINCIPAL,
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
     Namespace,
+    PresentationOptions,
     RetentionOptions,
     Room,
     SandboxOptions,
+    ServerOptions,
     SessionOptions,
     StateEntry,
+    Strategy,
     ToolEntry,
 )
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
-from remit.configuration.serving_options import (
-    CREDENTIALS,
-    PRINCIPAL,
-    PresentationOptions,
-    ServerOptions,
-    Strategy,
-)
 from remit.configuration.store_place import (
     ADDRESSES,
     KEY_FILE,
@@ -37,6 +34,7 @@ from remit.configuration.store_place import (
 )
 from remit.configuration.table_fields import TableFields, listed
 from remit.decision.definitions.definition_changes import ChangePolicy
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.text.spelling import did_you_mean
 

@@ -7,7 +7,7 @@ project's state needs trust if it redefines a foreign state or implies one.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from remit.configuration.builtin_states import BUILTIN
 from remit.configuration.config_model import (
@@ -18,6 +18,7 @@ from remit.configuration.config_model import (
     ConfigurationLayer,
     LoadedFile,
     StateEntry,
+    Strategy,
     ToolEntry,
 )
 from remit.configuration.merged_configuration import (
@@ -28,12 +29,14 @@ from remit.configuration.merged_configuration import (
     ToolRule,
     TrustRequest,
 )
-from remit.configuration.serving_options import Strategy
 from remit.decision.state_snapshot import Implications
 from remit.errors import StateError
 
 Value = TypeVar("Value")
 
+MAX_CHARACTERS = 6_000
+MAX_TOOLS_CHARACTERS = 500
+MAX_TOKENS = 2_000
 _FOR_AGENTS = "it lets agents set, clear or push it"
 
 
@@ -256,3 +259,33 @@ def last_of(given: Iterable[Value | None]) -> Value | None:
     for each in given:
         found = each if each is not None else found
     return found
+
+
+class SessionSettings(NamedTuple):
+    """The session settings: `SessionOptions` with defaults applied."""
+
+    characters: int = MAX_CHARACTERS
+    tokens: int = MAX_TOKENS
+    tools: int = MAX_TOOLS_CHARACTERS
+    hints: bool = True
+    shared_patterns: bool = False
+    observes: bool = True
+
+
+def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
+    """Merge the files: the machine's, reductions by the project, and the administrator's."""
+    found = SessionSettings()
+    for each in (
+        *_of(loaded, ConfigurationLayer.MACHINE, ConfigurationLayer.TEAM),
+        *_of(loaded, *OF_A_PROJECT),
+        *_of(loaded, ConfigurationLayer.MANAGED),
+    ):
+        wanted = {key: value for key, value in each.content.session._asdict().items() if value is not None}
+        if each.file.layer in OF_A_PROJECT:
+            wanted = {key: min(value, getattr(found, key)) for key, value in wanted.items()}
+        found = found._replace(**wanted)
+    return found
+
+
+def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:
+    return (each for each in loaded if each.file.layer in layers)

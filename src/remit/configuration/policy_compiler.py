@@ -21,13 +21,13 @@ from remit.configuration.config_model import (
     ConfigurationMistake,
     KeyPath,
     LoadedFile,
+    Strategy,
     ToolEntry,
     key_path,
 )
 from remit.configuration.file_parser import OFF
 from remit.configuration.layers import Trusted, owner
 from remit.configuration.merged_configuration import TrustRequest
-from remit.configuration.serving_options import Strategy
 from remit.decision.danger import LEVELS, Danger
 from remit.decision.definitions.definition_changes import ChangePolicy, strictest
 from remit.decision.definitions.project_lock import ProjectLock

@@ -5,7 +5,6 @@ comes from the most specific pattern, which has the most letters; a weaker file 
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from remit.decision.danger import Danger, Rating, derive
@@ -26,7 +25,7 @@ from remit.decision.policy_rules import (
     ToolDanger,
     ToolList,
 )
-from remit.decision.tool_names import MCP, full_label, normalise, server_name
+from remit.decision.tool_names import MCP, full_label, normalise, tool_prefix
 from remit.decision.tools import Tool
 
 
@@ -208,7 +207,9 @@ def _names_another_server(form: Glob, tool: Tool) -> bool:
     """Return whether a pattern names another server: `mcp__good__*` does not mean the server `good__x`."""
     start = form.parts[0]
     names_one = start.startswith(MCP) and "__" in start.removeprefix(MCP) and not form.is_name
-    return names_one and tool.server is not None and not start.startswith(_prefix(tool.server, tool.plugin))
+    return (
+        names_one and tool.server is not None and not start.startswith(tool_prefix(tool.server, tool.plugin))
+    )
 
 
 def _server_names(tool: Tool) -> tuple[str, ...]:
@@ -218,13 +219,8 @@ def _server_names(tool: Tool) -> tuple[str, ...]:
 
 
 def _own_name(tool: Tool) -> str:
-    prefix = _prefix(tool.server or "", tool.plugin)
+    prefix = tool_prefix(tool.server or "", tool.plugin)
     return tool.name.removeprefix(prefix) if tool.name.startswith(prefix) else tool.name.rpartition("__")[2]
-
-
-@cache
-def _prefix(server: str, plugin: str | None) -> str:
-    return server_name(server, plugin)[:-1]
 
 
 class _CombinedRules(NamedTuple):

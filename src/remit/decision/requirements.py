@@ -1,4 +1,4 @@
-"""The requirements of tools: conditions on states.
+"""The requirements of tools: states, a location, and conditions on them.
 
 They are looked up once per tool name, and evaluated once per rule and snapshot.
 """
@@ -11,6 +11,23 @@ from remit.decision.globs import GlobIndex, tool_globs
 
 if TYPE_CHECKING:
     from remit.decision.state_snapshot import Snapshot, StateValue
+
+
+class StateScope(NamedTuple):
+    """The states that a tool requires; a plain list means `all`."""
+
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] | None = None
+    none: tuple[str, ...] = ()
+
+
+class LocationScope(NamedTuple):
+    """The location that a tool requires; None means any."""
+
+    pages: tuple[str, ...] | None = None  # any of these
+    routes: tuple[str, ...] | None = None  # any of these
+    components: tuple[str, ...] | None = None  # all of these are shown
+    elements: tuple[str, ...] | None = None  # all of these are shown
 
 
 class Dependencies(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
-from remit.decision.tool_names import MCP, OWN, is_covered, normalise, spellings, tool_name
+from remit.decision.tool_names import MCP, OWN, is_covered, normalise, spellings, tool_prefix
 from remit.text.spelling import MOST_SUGGESTIONS, spelling_distance
 from remit.text.words import split
 
@@ -50,7 +50,7 @@ def with_bare_name(name: str, listed: Iterable[ToolDecision]) -> list[str]:
             if tool.kind is Kind.MCP_TOOL
             and tool.server is not None
             and tool.status is not ToolStatus.STALE
-            and tool.name == tool_name(tool.server, "", tool.plugin) + own
+            and tool.name == tool_prefix(tool.server, tool.plugin) + own
         }
     )
 

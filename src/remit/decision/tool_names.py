@@ -5,6 +5,7 @@ Names cannot be parsed reliably: servers `a.b` and `a_b` both become `mcp__a_b__
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from remit.decision.kinds import Kind
@@ -46,6 +47,12 @@ def full_label(server: str, plugin: str | None = None) -> str:
 def server_name(server: str, plugin: str | None = None) -> str:
     """Return the name of a server's row, a pattern that covers its tools."""
     return tool_name(server, "", plugin) + "*"
+
+
+@cache
+def tool_prefix(server: str, plugin: str | None = None) -> str:
+    """Return what the canonical names of a server's tools start with."""
+    return tool_name(server, "", plugin)
 
 
 def tool_name(server: str, tool: str, plugin: str | None = None) -> str:

@@ -78,11 +78,11 @@ class MemoryTools:
 
     async def waiting(self, approval_id: str) -> Approval | None:
         """Find a write that needs approval; None once it was answered or has expired."""
-        return await self._do(lambda: self._memory.waiting(approval_id))
+        return await self._do(lambda: self._memory.global_writes.waiting(approval_id))
 
     async def settle(self, asked: Approval, *, approve: bool) -> bool:
         """Record the user's answer to a question; return whether the write may be tried now."""
-        return await self._do(lambda: self._memory.settle(asked, approve=approve))
+        return await self._do(lambda: self._memory.global_writes.settle(asked, approve=approve))
 
     async def _do(self, work: Callable[[], Result]) -> Result:
         async with self._turn:

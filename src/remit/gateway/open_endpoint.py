@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler
 from remit.gateway.call_records.call_journal import CallJournal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Authority, Kind

@@ -132,11 +132,11 @@ class StoredArtifact:
     kind: ArtifactKind
     project_id: str  # empty: global
     focus: str | None
-    content: Content
     status: ArtifactStatus = ArtifactStatus.LIVE
     dated_at: int
     created_at: int
     updated_at: int
+    content: Content
 
     @property
     def scope(self) -> MemoryScope:
@@ -225,7 +225,7 @@ def body_of(kind: ArtifactKind, content: Content) -> str:
 
 def fingerprint(item: Artifact) -> str:
     """Hash the text of an artifact, ignoring case and whitespace."""
-    text = "\n".join(" ".join(each.lower().split()) for each in (item.name, item.body))
+    text = "\n".join(map(_normalized, (item.name, item.body)))
     return sha256(f"{item.kind}\n{text}".encode()).hexdigest()
 
 

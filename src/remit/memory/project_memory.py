@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.approvals.approvals import Approval
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
 from remit.files.write_queue import WriteQueue
@@ -106,7 +105,7 @@ class Memory:
         self._reader = MemoryReader(store, self._search, clock, teams)
         self._writer = MemoryWriter(store)
         self._pending = PendingWrites(queue, store, self._writer, _plan)
-        self._global = GlobalWrites(store, approvals, workspace, clock)
+        self.global_writes = GlobalWrites(store, approvals, workspace, clock)
         self.corrections = Corrections(store, clock, new_id)
 
     def __enter__(self) -> Memory:
@@ -151,18 +150,6 @@ class Memory:
             return self._write(wanted, arguments, turn, bound)
         except StoreUnavailableError as error:
             return self._postpone(wanted, arguments, turn, bound, error)
-
-    def waiting(self, approval_id: str) -> Approval | None:
-        """Find a write with a pending approval."""
-        return self._global.waiting(approval_id)
-
-    def approve(self, approval_id: str, *, word: bool) -> None:
-        """Record a person's answer to an approval request."""
-        self._global.answer(approval_id, word=word)
-
-    def settle(self, asked: Approval, *, approve: bool) -> bool:
-        """Record the user's answer to a question; return whether the write may be tried now."""
-        return self._global.settle(asked, approve=approve)
 
     def call(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> object:
         """Call a tool by name, and return its result, a dataclass.
@@ -298,12 +285,12 @@ class Memory:
 
         def approve(elsewhere: Sequence[str]) -> None:
             shown["records"] = elsewhere
-            self._global.use(_IMPORT, shown, None)
+            self.global_writes.use(_IMPORT, shown, None)
 
         try:
             done = restore(self._store, lines, memory_id(self.workspace.project), approve)
         except UnapprovedError:
-            raise self._global.ask(_IMPORT, shown, why="would be seen in other projects") from None
+            raise self.global_writes.ask(_IMPORT, shown, why="would be seen in other projects") from None
         self._search.read(None)
         return done
 
@@ -317,10 +304,10 @@ class Memory:
             with self._store.transaction():
                 written, is_seen_everywhere = self._writer.write(wanted, turn, bound)
                 if is_seen_everywhere:
-                    self._global.use(wanted.tool, arguments, wanted.token)
+                    self.global_writes.use(wanted.tool, arguments, wanted.token)
                 return written
         except UnapprovedError:
-            raise self._global.ask(wanted.tool, arguments) from None
+            raise self.global_writes.ask(wanted.tool, arguments) from None
 
     def _postpone(
         self,

@@ -7,7 +7,14 @@ from typing import Annotated, ClassVar, cast
 from pydantic import ConfigDict, Field
 
 from remit.errors import ArtifactError
-from remit.memory.artifact_models import ContextModel, DecisionModel, EntityModel, PatternModel, SessionModel
+from remit.memory.artifact_models import (
+    ArtifactModel,
+    ContextModel,
+    DecisionModel,
+    EntityModel,
+    PatternModel,
+    SessionModel,
+)
 from remit.memory.artifacts import Related
 from remit.memory.checked_model import (
     ArtifactId,
@@ -73,8 +80,9 @@ class WriteArguments(ToolArguments):
     governance_token: Token = None
 
     def parts(self) -> Sequence[PlannedArtifact]:
-        """List the artifacts to save."""
-        raise NotImplementedError
+        """List the artifacts to save: by default, the one that an argument describes."""
+        described = (given for _, given in self if isinstance(given, ArtifactModel))
+        return [PlannedArtifact(artifact=each.artifact()) for each in described]
 
     def plan(self, tool: str) -> WritePlan:
         """Plan the write.
@@ -114,10 +122,6 @@ class SaveSession(WriteArguments):
 
     session: SessionModel = Field(description="The session.")
 
-    def parts(self) -> Sequence[PlannedArtifact]:
-        """List the artifacts to save."""
-        return [PlannedArtifact(artifact=self.session.artifact())]
-
 
 class SaveDecision(WriteArguments):
     """Keep a decision. A known one is skipped, one that says nearly the same replaces the old one, a similar
@@ -144,10 +148,6 @@ class SavePattern(WriteArguments):
 
     pattern: PatternModel = Field(description="The pattern.")
 
-    def parts(self) -> Sequence[PlannedArtifact]:
-        """List the artifacts to save."""
-        return [PlannedArtifact(artifact=self.pattern.artifact())]
-
 
 class SaveContext(WriteArguments):
     """Keep something worth knowing."""
@@ -155,10 +155,6 @@ class SaveContext(WriteArguments):
     example: ClassVar[Mapping[str, object]] = {"context": ContextModel.example}
 
     context: ContextModel = Field(description="The context.")
-
-    def parts(self) -> Sequence[PlannedArtifact]:
-        """List the artifacts to save."""
-        return [PlannedArtifact(artifact=self.context.artifact())]
 
 
 class UpsertEntity(WriteArguments):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from remit.errors import ONE_OF_THE_FIELDS, ArtifactError, BadFileError
@@ -104,6 +104,8 @@ _LINES: Mapping[str, type[_Project | _Focus | _Edge | _Artifact]] = {
     "artifact": _Artifact,
 }
 
+_NAMES = {ProjectRecord: "project", FocusRecord: "focus", EdgeRecord: "edge"}
+
 
 class ImportResult(NamedTuple):
     """The result of an import."""
@@ -144,26 +146,10 @@ def restore(
 
 def record_line(record: Record) -> str:
     """Format a record as a line."""
-    if isinstance(record, ProjectRecord):
-        return _line("project", record._asdict())
-    if isinstance(record, FocusRecord):
-        return _line("focus", record._asdict())
-    if isinstance(record, EdgeRecord):
-        return _line("edge", record._asdict())
-    return _line(
-        "artifact",
-        {
-            "id": record.id,
-            "kind": record.kind,
-            "project_id": record.project_id,
-            "focus": record.focus,
-            "status": record.status,
-            "dated_at": record.dated_at,
-            "created_at": record.created_at,
-            "updated_at": record.updated_at,
-            "content": record.content,
-        },
-    )
+    if not isinstance(record, StoredArtifact):
+        return _line(_NAMES[type(record)], record._asdict())
+    # Not `asdict`, which makes deep copies.
+    return _line("artifact", {each.name: getattr(record, each.name) for each in fields(record)})
 
 
 def read_record(line: str) -> Record:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import UnknownArtifactError
@@ -222,7 +222,7 @@ class MemoryWriter:
             self._store.change(id, home.project_id, artifact, at)
         for number, related in enumerate(part.related):
             target = self._target(related, number, home, project)
-            self._store.relate(id, related_to(target, related), home.project_id, at)
+            self._store.relate(id, replace(related, target=target), home.project_id, at)
         word = "added" if known is None else "updated"
         others = f", related to {len(part.related)} others" if part.related else ""
         return SaveResult(
@@ -252,11 +252,6 @@ class MemoryWriter:
         self._store.relate(
             source, Related(target=target, relation=relation, properties={}), home.project_id, at
         )
-
-
-def related_to(target: str, related: Related) -> Related:
-    """Point a relation at the id of its target."""
-    return Related(target=target, relation=related.relation, properties=related.properties)
 
 
 def _skipped_result(id: str, status: ArtifactStatus) -> SaveResult:

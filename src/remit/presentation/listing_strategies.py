@@ -9,7 +9,7 @@ decisions as listed tools.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.requirements import Requirements

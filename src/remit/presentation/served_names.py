@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.tool_names import (
     GATEWAY_TOOLS,
     KEPT,
@@ -20,6 +20,7 @@ from remit.decision.tool_names import (
     served_spellings,
     server_name,
     tool_name,
+    tool_prefix,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def own_name(tool: "Tool", definition: "Definition | None") -> str:
     """Return the name that a tool has on its server."""
     if definition is not None and definition.tool is not None:
         return definition.tool
-    return tool.name.removeprefix(server_name(tool.server or "", tool.plugin)[:-1])
+    return tool.name.removeprefix(tool_prefix(tool.server or "", tool.plugin))
 
 
 def _claim(tool: "Tool", definition: "Definition | None", plan: "ServingPlan") -> NameClaim["Key"]:

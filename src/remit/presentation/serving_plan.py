@@ -5,11 +5,18 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from remit.configuration.config_model import OF_A_PROJECT, ConfigurationFile, Room
+from remit.configuration.config_model import (
+    OF_A_PROJECT,
+    PRINCIPAL,
+    ConfigurationFile,
+    PresentationOptions,
+    Room,
+    ServerOptions,
+    Strategy,
+)
 from remit.configuration.file_parser import LISTED, PROMOTE_ON_REOPEN
 from remit.configuration.layers import last_of, may_present
 from remit.configuration.merged_configuration import Configuration
-from remit.configuration.serving_options import PRINCIPAL, PresentationOptions, ServerOptions, Strategy
 from remit.decision.context import Context
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.requirements import NO_REQUIREMENTS

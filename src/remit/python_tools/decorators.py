@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import DANGERS
+from remit.decision.requirements import LocationScope, StateScope
 from remit.errors import ToolError
 from remit.text.spelling import did_you_mean
 

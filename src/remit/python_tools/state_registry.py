@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from remit.conditions.check import LOCATION, Vocabulary, check
 from remit.conditions.condition import Condition, condition
-from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import StateError
 

@@ -12,7 +12,6 @@ from remit.approvals.approvals import Approval
 from remit.approvals.call_binding import bind
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.condition_rules import read_condition
 from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
@@ -20,7 +19,7 @@ from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.policy import Policy
-from remit.decision.requirements import Requirements
+from remit.decision.requirements import LocationScope, Requirements, StateScope
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import suggest
 from remit.decision.tool_names import MCP

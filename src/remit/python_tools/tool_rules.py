@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import ToolEntry
 from remit.decision.danger import LEVELS
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy_rules import ConfigLocation, RuleStrength, SafetyRule
-from remit.decision.requirements import Requirement
+from remit.decision.requirements import LocationScope, Requirement, StateScope
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
 from remit.python_tools.decorators import DefinedTool

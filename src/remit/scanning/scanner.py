@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from remit.configuration.config_model import ServerOptions
     from remit.configuration.configuration_service import ConfigurationService
-    from remit.configuration.serving_options import ServerOptions
     from remit.decision.context import Context
     from remit.decision.decide import ToolDecision
     from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved

@@ -76,7 +76,7 @@ class SourceReader:
 
     def _save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View) -> Changes:
         """Store a reading, and the tools of Remit's own server."""
-        changes = self._store.save(reading, resolved, view, self._clock())
+        changes = self._store.scans.save(reading, resolved, view, self._clock())
         for declaration in filter(is_own, (*changes.added, *changes.changed)):
             self._store.servers.keep(declaration, own_offer(), view.workspace, self._clock())
         return changes
@@ -103,7 +103,7 @@ class SourceReader:
         """Add the last valid version of files that are unreadable."""
         if not reading.unreadable:
             return reading
-        stored = self._store.last_known(view, reading.unreadable, reading.lost)
+        stored = self._store.scans.last_known(view, reading.unreadable, reading.lost)
         known = {item.source for item in (*stored.declarations, *stored.rules)}
         problems = [_with_consequence(item) if item.source in known else item for item in reading.problems]
         return replace(

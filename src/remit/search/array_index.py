@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.search.documents import QUOTE_WEIGHT, Columns, QueryTerms
-from remit.search.ports import Selection, Vector
+from remit.search.documents import QUOTE_WEIGHT, QueryTerms
+from remit.search.ports import IndexEntry, Selection, Vector
 from remit.search.ranking import Fusion, Hit
 from remit.search.word_index import Floats, build_word_index
 from remit.search.word_tokenizer import Tokenizer
@@ -16,7 +16,6 @@ _DIGITS = 6  # more digits would depend on the order of addition
 _NOISE = 10.0**-_DIGITS
 _FEW = 4  # compare only the selection if the index is at least this many times larger
 
-Entry = tuple[int, Columns, Vector | None]
 Numbers = NDArray[np.int64]
 
 
@@ -31,7 +30,7 @@ class RowSelection:
 class ArrayIndex:
     """Finds tools by words and by meaning, in the same order as the SQL index."""
 
-    def __init__(self, entries: Iterable[Entry], fusion: Fusion) -> None:
+    def __init__(self, entries: Iterable[IndexEntry], fusion: Fusion) -> None:
         rows = sorted(entries, key=lambda entry: entry[0])
         self._fusion = fusion
         self._ids = np.array([row[0] for row in rows], np.int64)

@@ -5,7 +5,7 @@ No framework is imported: a tool is recognized by its fields.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from remit.decision.decide import Decision, ToolDecision, Verdict
@@ -140,12 +140,8 @@ def _schema(schema: object) -> object:
     properties = None if is_mapping(schema) else getattr(schema, "properties", None)
     if not is_mapping(properties):
         return schema
-    return {"properties": {name: dict(_described(value)) for name, value in properties.items()}}
-
-
-def _described(parameter: object) -> Iterator[tuple[str, str]]:
-    if (description := text_of(parameter, "description")) is not None:
-        yield "description", description
+    said = {name: text_of(value, "description") for name, value in properties.items()}
+    return {"properties": {name: {"description": text} for name, text in said.items()}}
 
 
 def _first(parts: Sequence[object], *fields: str) -> str | None:

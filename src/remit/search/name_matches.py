@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from functools import cache, cached_property
+from functools import cached_property
 
 from remit.decision.kinds import Kind
-from remit.decision.tool_names import server_name, spellings
+from remit.decision.tool_names import spellings, tool_prefix
 from remit.decision.tools import Tool
 from remit.search.documents import query_words
 from remit.text.words import split
@@ -113,7 +113,7 @@ def label_words(server: Tool) -> list[str]:
 
 def own_words(tool: Tool) -> frozenset[str]:
     """Return the words of a tool's name without its server."""
-    own = tool.name if tool.server is None else tool.name.removeprefix(_prefix(tool.server, tool.plugin))
+    own = tool.name if tool.server is None else tool.name.removeprefix(tool_prefix(tool.server, tool.plugin))
     return frozenset(split(own).lower().split())
 
 
@@ -121,11 +121,6 @@ def _names(tool: Tool) -> list[str]:
     """List the names of a tool: in full, without its server, and a command without its slash."""
     names = [tool.name, tool.name.removeprefix("/")]
     if tool.server is not None:
-        own = tool.name.removeprefix(_prefix(tool.server, tool.plugin))
+        own = tool.name.removeprefix(tool_prefix(tool.server, tool.plugin))
         names += [tool.server] if tool.kind is Kind.MCP_SERVER else [own, f"{tool.server} {own}"]
     return names
-
-
-@cache
-def _prefix(server: str, plugin: str | None) -> str:
-    return server_name(server, plugin)[:-1]

@@ -9,6 +9,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.tools import Definition, Tool
 from remit.search.array_index import ArrayIndex
 from remit.search.documents import definition_document, indexed_columns, query_words
+from remit.search.ports import IndexEntry
 from remit.search.search_service import BY_WORDS_ALONE, WORDS_ALONE, Searcher
 from remit.search.word_tokenizer import Tokenizer
 
@@ -27,7 +28,7 @@ def unindexed_searcher(query: str, listed: Sequence[ToolDecision], definition_of
         for at, item in enumerate(_candidates(query, listed, definition_of))
     ]
     entries = [
-        (at, indexed_columns(definition_document(definition_of(tool) or _name_only(tool))), None)
+        IndexEntry(at, indexed_columns(definition_document(definition_of(tool) or _name_only(tool))), None)
         for at, (tool, _) in enumerate(chosen)
     ]
     return Searcher(chosen, ArrayIndex(entries, WORDS_ALONE), None, NOT_INDEXED)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.configuration.session_settings import MAX_CHARACTERS
+from remit.configuration.layers import MAX_CHARACTERS
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind, ToolStatus

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.configuration.serving_options import Strategy
+from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key

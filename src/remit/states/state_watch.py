@@ -6,8 +6,7 @@ Hook processes import this module, so it imports little.
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from remit.conditions.count_comparison import Comparison
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 
 
 class WatchedState(NamedTuple):

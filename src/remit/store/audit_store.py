@@ -56,10 +56,7 @@ class SqlAudit:
 
     def find(self, query: CallQuery, workspace: Workspace) -> list[AuditEntry]:
         """List the selected entries of a project, newest first."""
-        page = {"limit": query.limit, "offset": query.offset}
-        return [
-            AuditEntry(*row) for row in self._database.rows("audit", **_selection(query, workspace), **page)
-        ]
+        return [AuditEntry(*row) for row in self._database.rows("audit", **_selection(query, workspace))]
 
     def span(self, query: CallQuery, workspace: Workspace) -> tuple[int, int, int]:
         """Count the selected entries without the limit, and return the times of the first and the last."""
@@ -143,13 +140,5 @@ def _first_kept(
 
 
 def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:
-    """Return the parameters of the `selected_calls` fragment."""
-    return {
-        "project": workspace.project.hash,
-        "text": query.text,
-        "agent": query.agent,
-        "outcome": query.outcome,
-        "principal": query.principal,
-        "since": query.since,
-        "until": query.until,
-    }
+    """Return the parameters of the `selected_calls` fragment, and of a page."""
+    return {"project": workspace.project.hash, **query._asdict()}

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from contextlib import AbstractContextManager
 
+    from remit.decision.declarations import Key
     from remit.decision.projects import View, Workspace
 
 
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # each caller knows the columns of its query
 SQL = os.path.join(os.path.dirname(__file__), "sql")
+_KEY = ("client", "kind", "scope", "project_hash", "dir", "agent", "server", "name")
 
 
 class Database(Protocol):
@@ -87,6 +89,11 @@ def scope_parameters(workspace: Workspace) -> dict[str, str]:
     reach = json.dumps(ancestors(workspace.dir))
     team = "" if workspace.team is None else workspace.team.hash
     return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach, "team": team}
+
+
+def key_parameters(key: Key) -> dict[str, str | None]:
+    """Return the parameters that identify a row."""
+    return dict(zip(_KEY, key, strict=True))
 
 
 def view_parameters(view: View) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
@@ -13,11 +12,9 @@ from remit.decision.danger import by_annotations
 from remit.decision.definitions.described_danger import by_definition
 from remit.decision.tools import Definition
 from remit.store.database import Database, Value
+from remit.store.row_values import DEFINITION_COLUMNS
 from remit.text.token_estimate import definition_tokens
 from remit.trust.definition_pin import pin_of
-
-# Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
-_FIELDS = tuple(field.name for field in fields(Definition))
 
 
 class PreparedDefinition:
@@ -65,7 +62,7 @@ def define(database: Database, definition: Definition) -> int:
 def find_definitions(
     database: Database, prepared: Iterable[PreparedDefinition]
 ) -> dict[str, StoredDefinition]:
-    """Find the rows of definitions by digest, without new ones and those of earlier versions of Remit."""
+    """Find the rows of definitions by digest, without new ones."""
     digests = [each.digest for each in prepared]
     found = database.rows("known_definitions", digests=json.dumps(digests)) if digests else []
     return {digest: StoredDefinition(id, pin) for digest, id, pin in found}
@@ -82,7 +79,7 @@ def store_definitions(
 
 
 def _content(definition: Definition) -> dict[str, str | None]:
-    return {name: getattr(definition, name) for name in _FIELDS}
+    return {name: getattr(definition, name) for name in DEFINITION_COLUMNS}
 
 
 def _written(definition: Definition) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remit.decision.tools import Definition
 from remit.search.documents import (
@@ -22,6 +22,7 @@ from remit.search.documents import (
 from remit.search.ports import Index, IndexEntry, Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database, scope_parameters
+from remit.store.row_values import DEFINITION_COLUMNS
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
@@ -203,17 +204,9 @@ def joined_hits(
     ]
 
 
-def _definition(row: Sequence[str | None]) -> Definition:
+def _definition(row: Sequence[Any]) -> Definition:
     """Read the columns of `definitions_without_document`, or the first two."""
-    name, server, tool, title, description, input_schema = *row, *(None,) * (6 - len(row))
-    return Definition(
-        name=name or "",
-        server=server,
-        tool=tool,
-        title=title,
-        description=description,
-        input_schema=input_schema,
-    )
+    return Definition(**dict(zip(DEFINITION_COLUMNS, row, strict=False)))
 
 
 def _row(document: Document) -> dict[str, str]:

@@ -32,7 +32,7 @@ from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.database import Database, Row
 from remit.store.sqlite.binary_vector_search import OpenSignIndex
-from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex, home_ids
+from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex, home_ids, searched_project
 
 if TYPE_CHECKING:
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex
@@ -219,7 +219,12 @@ class SqlMemory:
         depth: int,
     ) -> list[Hit]:
         """Find artifacts that share words with a query or are close to it in meaning."""
-        return self._index.hits(query_terms, vector, homes, kinds, depth) if homes and kinds else []
+        if not homes or not kinds:
+            return []
+        by_words, meanings = self._index.scores(query_terms, vector, homes, kinds, depth)
+        best = dict.fromkeys((*by_words, *meanings))
+        scores = (by_words.get(id, 0.0) for id in best)
+        return list(map(Hit, best, scores, map(meanings.get, best)))
 
     def by_documents(self, documents: Sequence[int], homes: Sequence[Home]) -> dict[int, StoredArtifact]:
         """Read the artifacts of search hits in some homes, except those hidden since."""
@@ -228,14 +233,18 @@ class SqlMemory:
         return {row[0]: kept(row[1:]) for row in found}
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector of a model, with their names and texts."""
-        return self._index.unread(model, limit)
+        """List artifacts without a vector, with their names and texts; after a model change, all of them."""
+        if self._database.rows("memory_model") != [(model,)]:
+            with self._database.transaction():
+                self._index.forget_vectors()
+                self._database.run("memory_change_model", model=model)
+        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
 
     @contextmanager
     def claimed(self, model: str, unread: Texts) -> Generator[Texts]:
         """Claim artifacts to embed, except those that another node embeds or has embedded."""
         with self._database.claimed(f"memory {model}", unread) as own:
-            still = self._index.unread(model, len(unread)) if own else {}
+            still = self.unread(model, len(unread)) if own else {}
             yield {id: texts for id, texts in still.items() if id in own}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
@@ -372,11 +381,6 @@ def _node(key: str, kind: str, project: str, at: int) -> dict[str, Any]:
         "updated_at": at,
         **texts,
     }
-
-
-def searched_project(homes: Sequence[Home]) -> str:
-    """Return the project whose homes are searched; global homes may be among them."""
-    return next((home.project_id for home in homes if home.project_id), _GLOBAL)
 
 
 def _place(home: Home) -> dict[str, Any]:

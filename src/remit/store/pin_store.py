@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
 from remit.decision.tools import Definition
 from remit.store import row_values
-from remit.store.database import Database, Row, Value, scope_parameters
+from remit.store.database import Database, Row, Value, key_parameters, scope_parameters
 from remit.trust.held_definitions import AcceptedBy, HeldDefinition
 from remit.trust.server_list_comparison import (
     Known,
@@ -74,19 +74,7 @@ class SqlPins:
         """Find the rows of definitions that are still as they were shown."""
         found: list[tuple[int, str | None, HeldDefinition]] = []
         for item in items:
-            client, kind, scope, project_hash, dir, agent, server, name = item.key
-            rows = self._database.rows(
-                "pin_row",
-                client=client,
-                kind=kind,
-                scope=scope,
-                project_hash=project_hash,
-                dir=dir,
-                agent=agent,
-                server=server,
-                name=name,
-                **scope_parameters(workspace),
-            )
+            rows = self._database.rows("pin_row", **key_parameters(item.key), **scope_parameters(workspace))
             found += [(tool, entry, item) for tool, entry, changed in rows if changed == item.changed_id]
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ _DANGERS = tuple(Danger)
 CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
 _VERDICTS = {verdict.value: verdict for verdict in ChangeVerdict}
 _PERMISSION_EFFECTS = {effect.value: effect for effect in PermissionEffect}
+# Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
+DEFINITION_COLUMNS = tuple(field.name for field in fields(Definition))
 _NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # the model gets their tools instead
 
 
@@ -91,18 +94,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
 
 def definition(row: Row) -> Definition:
     """Read the columns of a definition."""
-    name, server, tool, title, description, input_schema, output_schema, annotations, raw = row
-    return Definition(
-        name=name,
-        server=server,
-        tool=tool,
-        title=title,
-        description=description,
-        input_schema=input_schema,
-        output_schema=output_schema,
-        annotations=annotations,
-        raw=raw,
-    )
+    return Definition(**dict(zip(DEFINITION_COLUMNS, row, strict=True)))
 
 
 @lru_cache(maxsize=1_024)

@@ -13,7 +13,7 @@ from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tools import Definition
 from remit.store import row_values
-from remit.store.database import Database, Row, scope_parameters, view_parameters
+from remit.store.database import Database, Row, key_parameters, scope_parameters, view_parameters
 from remit.store.definition_rows import define
 from remit.store.tool_rows import assign_to_servers
 
@@ -89,15 +89,8 @@ class SqlScans:
             definition = define(self._database, said)
         return self._database.rows(
             "declare",
-            client=declaration.client,
-            kind=declaration.kind,
-            scope=declaration.scope,
-            project_hash=declaration.project_hash,
-            dir=declaration.dir,
-            server=declaration.server,
-            name=declaration.name,
+            **key_parameters(declaration.key),
             plugin=declaration.plugin,
-            agent=declaration.agent,
             profile=_written(declaration.profile),
             source=declaration.source,
             endpoint=declaration.endpoint,

@@ -10,7 +10,7 @@ from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import Workspace
 from remit.store import row_values
-from remit.store.database import Database, Row, Value, scope_parameters
+from remit.store.database import Database, Row, Value, key_parameters, scope_parameters
 from remit.store.definition_rows import (
     PreparedDefinition,
     StoredDefinition,
@@ -181,17 +181,8 @@ def definitions_beside(
 
 def _row_of(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:
     """Find the row of a declared server; None if it was deleted in the meantime."""
-    found = database.rows(
-        "server_row",
-        client=declaration.client,
-        scope=declaration.scope,
-        project_hash=declaration.project_hash,
-        dir=declaration.dir,
-        agent=declaration.agent,
-        server=declaration.server,
-        name=declaration.name,
-        **scope_parameters(workspace),
-    )
+    key = key_parameters(declaration.key)
+    found = database.rows("row_of_key", **key, **scope_parameters(workspace))
     return found[0][0] if found else None
 
 

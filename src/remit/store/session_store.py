@@ -45,24 +45,15 @@ class SqlSessions:
 
     def calls(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in a project, in order."""
-        found = self._database.rows(
-            "calls_here", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
-        )
-        return [ToolCall(*row) for row in found]
+        return self._calls("calls_here", workspace, client=client, most=_MOST_CALLS)
 
     def calls_everywhere(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in all projects of this user, of tools whose names exist in a workspace."""
-        found = self._database.rows(
-            "calls_everywhere", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
-        )
-        return [ToolCall(*row) for row in found]
+        return self._calls("calls_everywhere", workspace, client=client, most=_MOST_CALLS)
 
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the calls of a session, in order."""
-        found = self._database.rows(
-            "calls_of_session", session_id=session_id, client=client, **scope_parameters(workspace)
-        )
-        return [ToolCall(*row) for row in found]
+        return self._calls("calls_of_session", workspace, session_id=session_id, client=client)
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
         """Return the states at the start of a session, as JSON; empty if unknown."""
@@ -88,6 +79,10 @@ class SqlSessions:
             for each in said:
                 values: dict[str, Value] = {"tool": each.tool, "cause": each.cause, "at": at}
                 self._database.run("add_suggestion", **_session(session_id, workspace, client), **values)
+
+    def _calls(self, query: str, workspace: Workspace, **values: Value) -> list[ToolCall]:
+        found = self._database.rows(query, **values, **scope_parameters(workspace))
+        return [ToolCall(*row) for row in found]
 
 
 def _session(session_id: str, workspace: Workspace, client: str) -> dict[str, Value]:

@@ -16,12 +16,11 @@ from remit.store.state_store import SqlStates
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from remit.decision.client_reports import CallOutcome, ReportedTool
-    from remit.decision.declarations import Changes, ClientReading, Key, Resolved, StoredReading
+    from remit.decision.declarations import Key
     from remit.decision.projects import LaunchFlags, View
-    from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
     from remit.store.approval_store import SqlApprovals
     from remit.store.audit_store import SqlAudit
@@ -75,6 +74,13 @@ class SqlStore:
         return SqlMemory(self.database)
 
     @property
+    def scans(self) -> SqlScans:
+        """The results of scans."""
+        from remit.store.scan_store import SqlScans
+
+        return SqlScans(self.database)
+
+    @property
     def servers(self) -> SqlServers:
         """The listings of servers, and trust in them."""
         from remit.store.server_store import SqlServers
@@ -110,14 +116,6 @@ class SqlStore:
         """Return the client's permission rules that count in a view."""
         found = self.database.rows("permissions", **view_parameters(view))
         return row_values.permissions(found[0][0]) if found else NO_PERMISSIONS
-
-    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
-        """Return the last valid content of the given files, and of all files of the given scopes."""
-        return self._scans.last_known(view, sources, scopes)
-
-    def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
-        """Replace a view with a new reading; declarations missing from the files become stale in it."""
-        return self._scans.save(reading, resolved, view, at)
 
     def is_resolved(self, source: str, view: View) -> bool:
         """Return whether a view has declarations from a source."""
@@ -202,9 +200,3 @@ class SqlStore:
         names = json.dumps([tool.name for tool in tools])
         found = self.database.rows("definitions_of", names=names, **scope_parameters(workspace))
         return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}
-
-    @property
-    def _scans(self) -> SqlScans:
-        from remit.store.scan_store import SqlScans
-
-        return SqlScans(self.database)

@@ -15,7 +15,7 @@ from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import canonical, classify
-from remit.store.database import Database, scope_parameters
+from remit.store.database import Database, key_parameters, scope_parameters
 
 # How widely a row is visible: in a directory, in a project, or in every project.
 _WIDTH = {
@@ -76,22 +76,13 @@ def _answering_tool(database: Database, reported: ReportedTool) -> int | None:
     """Find or add the row of the tool that answered; one that its server did not list stays reported."""
     assert reported.key is not None  # noqa: S101 - the caller checks it
     _, kind, scope, project_hash, dir, agent, server, name = reported.key
-    place = {"scope": scope, "project_hash": project_hash, "dir": dir, "agent": agent, "server": server}
-    query = {"client": reported.client, "name": name, **place, **scope_parameters(reported.workspace)}
-    for (tool,) in database.rows("row_of_key", kind=kind, **query):
+    query = {**key_parameters(reported.key), **scope_parameters(reported.workspace)}
+    query["client"] = reported.client
+    for (tool,) in database.rows("row_of_key", **query):
         return tool
     for server_id, source in database.rows("server_of_key", **query):
-        placement = Placement(
-            kind=Kind(kind or ""),
-            scope=Scope(scope or ""),
-            project_hash=project_hash,
-            dir=dir,
-            server=server,
-            server_id=server_id,
-            source=source,
-            authority=reported.authority,
-            agent=agent,
-        )
+        place = (Kind(kind or ""), Scope(scope or ""), project_hash, dir, server, server_id, source)
+        placement = Placement(*place, reported.authority, agent)
         return upsert_tool(database, name or "", reported.client, placement, reported.at)
     return None
 

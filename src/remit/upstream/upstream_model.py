@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from remit.configuration.serving_options import PRINCIPAL, ServerOptions
+from remit.configuration.config_model import PRINCIPAL, ServerOptions
 from remit.decision.declarations import Declaration, Key
 from remit.decision.declared_launch import Launch
 from remit.decision.tool_names import tool_name

@@ -13,9 +13,8 @@ from remit.cli.options import WorkspaceOptions
 
 if TYPE_CHECKING:
     from remit.cli.output.json_output import Shape
-    from remit.configuration.config_model import ConfigurationLayer
+    from remit.configuration.config_model import ConfigurationLayer, Role
     from remit.decision.projects import Project, Workspace
-    from remit.decision.roles import Role
     from remit.gateway.access.token_grants import Grant
     from remit.gateway.transports.status_files import StatusFiles
     from remit.install.change_journal import ChangeJournal

@@ -1,6 +1,6 @@
 """The pages in the order of the navigation, the forms that change something, and who may use which."""
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.web.page_model import Action, Page, Viewer
 from remit.web.pages import (
     calls_page,

@@ -5,8 +5,7 @@ import tomllib
 from remit.configuration.checks.project_limits import violations
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.layers import combine
-from remit.configuration.session_settings import session_settings
+from remit.configuration.layers import combine, session_settings
 
 
 def said(layer: ConfigurationLayer, text: str) -> LoadedFile:

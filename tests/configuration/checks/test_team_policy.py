@@ -5,9 +5,8 @@ import pytest
 from remit.configuration.checks.team_policy import policy_problems
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.layers import combine, owner
+from remit.configuration.layers import combine, owner, session_settings
 from remit.configuration.policy_compiler import compile_policy
-from remit.configuration.session_settings import session_settings
 from remit.files.formats import parse_toml
 
 

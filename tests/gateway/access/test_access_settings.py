@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.configuration.config_model import AccessRule, IdentityProvider
+from remit.configuration.config_model import AccessRule, IdentityProvider, Role
 from remit.decision.projects import identify
-from remit.decision.roles import Role
 from remit.gateway.access.access_settings import AccessSettings, find_project, unknown_projects, with_projects
 from remit.gateway.access.principals import Membership, Principal
 

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from remit.configuration.config_model import AccessRule, IdentityProvider
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, IdentityProvider, Role
 from remit.errors import StoreError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.access.authenticator import Authenticator, Refused, describe_callers

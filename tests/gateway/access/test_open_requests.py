@@ -12,8 +12,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from remit.configuration.config_model import AccessRule
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, Role
 from remit.errors import TokenError
 from remit.gateway.access import open_requests
 from remit.gateway.access.access_settings import AccessSettings, with_projects

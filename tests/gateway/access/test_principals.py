@@ -1,7 +1,7 @@
 """What a principal may reach, and in which role."""
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import identify
-from remit.decision.roles import Role
 from remit.gateway.access.principals import Membership, Principal
 
 SHOP, BLOG, HOME = identify("/code/shop"), identify("/code/blog"), identify("/home/ada")

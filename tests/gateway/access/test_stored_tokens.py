@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import identify
-from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.gateway.access.stored_tokens import StoredTokens
 from remit.gateway.access.token_grants import find_grant

@@ -9,8 +9,8 @@ from threading import Barrier
 
 import pytest
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import identify
-from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.gateway.access.token_file import TokenFile
 from remit.gateway.access.token_grants import find_grant

@@ -1,7 +1,7 @@
 """What the bearer of a token may reach."""
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import identify
-from remit.decision.roles import Role
 from remit.gateway.access.principals import Membership, Principal
 from remit.gateway.access.token_grants import Grant, digest, find_grant
 

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from remit.configuration.config_model import AccessRule
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, Role
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from support.http_gateway import gateway
 from support.local_issuer import LocalIssuer, served_issuer

@@ -11,8 +11,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from remit.configuration.config_model import AccessRule, CallLimits
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, CallLimits, Role
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec

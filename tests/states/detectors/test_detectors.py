@@ -16,8 +16,7 @@ from typing import Any
 import apsw
 import pytest
 
-from remit.conditions.count_comparison import Comparison
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.states.detectors import command_exit, glob_count

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from remit.bootstrap import open_team_admin, open_teams
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from support.listed_tools import list_tools, tool
 from support.node_pages import API, ASKS, Node, PeopleOfGateways, node
 from support.postgres import Databases, open_everywhere

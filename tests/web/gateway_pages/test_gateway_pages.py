@@ -10,8 +10,7 @@ from starlette.types import Message
 
 from remit.approvals.approval_service import caller_of
 from remit.bootstrap import open_teams
-from remit.configuration.config_model import AccessRule
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, Role
 from remit.errors import StoreError, StoreUnavailableError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.transports.session_seal import SessionSeal

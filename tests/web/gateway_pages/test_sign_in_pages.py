@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 
-from remit.configuration.config_model import AccessRule
-from remit.decision.roles import Role
+from remit.configuration.config_model import AccessRule, Role
 from remit.gateway.access import access_tokens
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from support.local_issuer import AUDIENCE, CLIENT_ID, CLIENT_SECRET

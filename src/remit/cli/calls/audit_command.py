@@ -72,7 +72,7 @@ def export(*, project: str, all_projects: bool, since: int | None, until: int | 
         for owner, (entry, chain) in registry.audit.export(
             CallQuery(since=since, until=until), found if all_projects else here
         ):
-            render.line({"project": owner._asdict(), **call_shape(entry), "digest": chain or None})
+            render.line({"project": owner._asdict(), **call_shape(entry), "digest": chain})
 
 
 def check_shape(found: ChainCheck) -> Shape:
@@ -107,7 +107,5 @@ def _show(found: ChainCheck) -> None:
         if found.deleted and found.deleted_until is not None:
             until = local_time(found.deleted_until)
             render.note(f"{found.deleted:,} older entries, up to {until}, were deleted for their age.")
-        if found.unlinked:
-            render.note(f"The first {found.unlinked:,} have no digest: an older Remit wrote them.")
         if found.head:
             render.out(f"Digest: {found.head}")

@@ -19,7 +19,7 @@ from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tool_lookup import near_names
-from remit.decision.tool_names import MCP, MEMORY_SERVER, full_label, server_name, tool_name
+from remit.decision.tool_names import MCP, MEMORY_SERVER, full_label, server_name, tool_name, tool_prefix
 from remit.decision.tools import BUILTINS, Tool
 from remit.text.spelling import as_question, did_you_mean
 
@@ -53,7 +53,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
         label for tool in servers for label in (tool.server or "", full_label(tool.server or "", tool.plugin))
     ]
     own = [
-        (tool.server, tool.name.removeprefix(server_name(tool.server, tool.plugin)[:-1]))
+        (tool.server, tool.name.removeprefix(tool_prefix(tool.server, tool.plugin)))
         for tool in listed
         if tool.kind is Kind.MCP_TOOL and tool.server is not None
     ]

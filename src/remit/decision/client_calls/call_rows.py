@@ -10,7 +10,7 @@ from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.row_status import adopt
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
-from remit.decision.tool_names import GATEWAY_TOOLS, MCP, classify, normalise, server_name
+from remit.decision.tool_names import GATEWAY_TOOLS, MCP, classify, normalise, tool_prefix
 from remit.decision.tools import Tool
 
 _READ = frozenset({*SOURCE_SCOPES, AGENT_SOURCE})  # client sources whose files Remit reads
@@ -85,7 +85,7 @@ def _may_be_served_as(name: str, tool: Tool) -> bool:
     """Return whether a tool may have a served name without its server, or one that ends in a hash."""
     if tool.kind is not Kind.MCP_TOOL or tool.authority is not Authority.CONFIG:
         return False
-    prefix = server_name(tool.server or "", tool.plugin)[:-1]
+    prefix = tool_prefix(tool.server or "", tool.plugin)
     forms = (tool.name.removeprefix(MCP), tool.name.removeprefix(prefix))
     name = normalise(name)
     stem, _, mark = name.rpartition("_")

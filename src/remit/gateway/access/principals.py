@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import Project
-from remit.decision.roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

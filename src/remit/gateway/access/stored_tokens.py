@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import Project
-from remit.decision.roles import Role
 from remit.errors import StoreError, TokenError
 from remit.gateway.access.token_grants import Grant, digest, name_taken, new_token, read_grants
 

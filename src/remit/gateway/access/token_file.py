@@ -5,8 +5,8 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import Project
-from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.files import private_files
 from remit.files.file_lock import file_lock

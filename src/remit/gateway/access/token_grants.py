@@ -7,8 +7,8 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, Protocol, cast
 
+from remit.configuration.config_model import Role
 from remit.decision.projects import Project
-from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.gateway.access.principals import Membership, Principal
 

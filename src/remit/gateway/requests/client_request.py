@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.requests.request_contexts import NO_CAPABILITIES, Channel, Notify
 from remit.gateway.requests.subscribers import Subscriber

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.errors import RemitError
 from remit.gateway.eras.downstream_era import EndpointContext
 from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.protocol.constants import ELICITATION_COMPLETE, is_at_least
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.upstream.ports import RequestContext

@@ -18,9 +18,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remit.configuration.config_model import IdentityProvider
+from remit.configuration.config_model import IdentityProvider, Role
 from remit.decision.projects import Project, called
-from remit.decision.roles import Role
 from remit.errors import RemitError, ServingError, StoreError, TokenError
 from remit.gateway.access.authenticator import Authenticator, Refused
 from remit.gateway.access.call_limits import CallLimiters

@@ -14,7 +14,7 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.access.principals import Principal
 from remit.gateway.eras.downstream_era import SERVER_INFO

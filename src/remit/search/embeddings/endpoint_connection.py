@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from contextlib import suppress
 from email.message import Message
-from typing import IO, NamedTuple, Protocol
+from typing import IO, NamedTuple
 from urllib.parse import SplitResult
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -38,15 +38,6 @@ class EndpointReply(NamedTuple):
 
 class NoReplyError(Exception):
     """No readable reply arrived; the message gives the cause."""
-
-
-class HttpResponse(Protocol):
-    """The part of an HTTP response that this module reads."""
-
-    @property
-    def headers(self) -> Message: ...
-
-    def read1(self, n: int = -1, /) -> bytes: ...
 
 
 class EndpointConnection:
@@ -170,7 +161,7 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def _answer(status: int, response: HttpResponse, deadline: float) -> EndpointReply:
+def _answer(status: int, response: http.client.HTTPResponse, deadline: float) -> EndpointReply:
     chunks: list[bytes] = []
     while chunk := response.read1(_CHUNK):
         chunks.append(chunk)

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import apsw
 
-from remit.conditions.count_comparison import SOME
-from remit.configuration.detector_kinds import Detector
+from remit.configuration.detector_kinds import SOME, Detector
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, read_start
 from remit.states.detectors import file_value, glob_count

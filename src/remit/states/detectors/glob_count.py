@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from remit.conditions.count_comparison import SOME, Comparison
-from remit.configuration.detector_kinds import Detector
+from remit.configuration.detector_kinds import SOME, Comparison, Detector
 from remit.decision.globs import Glob, glob
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import takewhile
 
@@ -29,30 +29,23 @@ class LocalDetectors:
         self._machine = machine
         self._now_ns = now_ns
         self._seconds = seconds
-        self._loaded: dict[str, Detect] = {}
 
     def look(self, workspace: Workspace) -> "LocalLook":
         """Start a look at a workspace; nothing of this machine tells of a team's project."""
         look = LocalLook if workspace.team is None else _TeamLook
-        return look(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
+        return look(workspace, self._machine, self._now_ns, self._seconds)
 
 
 class LocalLook:
     """One look at a workspace, which reads git's files once for all detectors."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        machine: Machine,
-        now_ns: Callable[[], int],
-        seconds: float,
-        loaded: dict[str, Detect],
+        self, workspace: Workspace, machine: Machine, now_ns: Callable[[], int], seconds: float
     ) -> None:
         self._workspace = workspace
         self._machine = machine
         self._now_ns = now_ns
         self._seconds = self._left = seconds
-        self._loaded = loaded
 
     def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
         """Detect a state; any failure makes it unknown.
@@ -74,10 +67,8 @@ class LocalLook:
         try:
             if detector.reads_git_files:
                 return observe_git(detector, self._git, self._workspace)
-            name = detector.traits.module
-            if name not in self._loaded:
-                self._loaded[name] = _load(name)
-            return self._loaded[name](detector, bases, self._workspace, self._machine)
+            detect = _load(detector.traits.module)
+            return detect(detector, bases, self._workspace, self._machine)
         except Exception as error:  # one failing detector must not break the others
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
@@ -140,6 +131,7 @@ class _TeamLook(LocalLook):
         return {"git": {}, "env": {}}
 
 
+@cache
 def _load(name: str) -> Detect:
     """Import the module of a detector."""
     return import_module(f"remit.states.detectors.{name}").detect

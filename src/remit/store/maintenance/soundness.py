@@ -4,9 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from remit.decision.tools import Definition
+from remit.store import row_values
 from remit.store.definition_rows import PreparedDefinition
 from remit.store.maintenance.table_access import TableAccess
 from remit.store.maintenance.table_model import ForeignKey, Table, tables
+from remit.store.row_values import DEFINITION_COLUMNS
 
 _SHOWN = 5  # problems of one kind that are listed
 
@@ -71,12 +73,11 @@ def _memory_problems(access: TableAccess) -> Iterator[str]:
 
 def _check_definitions(access: TableAccess) -> StoreCheck:
     """Compute each digest again from what is stored."""
-    columns = "server, name, tool, title, description, input_schema, output_schema, annotations, raw"
-    names = columns.split(", ")
+    columns = ", ".join(DEFINITION_COLUMNS)
     checked, wrong = 0, list[str]()
     for digest, *values in access.select(f"select digest, {columns} from definitions"):  # noqa: S608 - constants
         checked += 1
-        definition = Definition(**dict(zip(names, values, strict=True)))
+        definition = row_values.definition(tuple(values))
         if _digest(definition) != digest:
             wrong.append(f"the definition of `{definition.name}` does not match its digest")
     return StoreCheck("definitions", f"{checked:,} definitions match their digests", wrong[:_SHOWN])

@@ -22,17 +22,16 @@ def old_records(place: str, kept: Retention, at: int) -> list[OldRecords]:
     Raises:
         StoreError: the store cannot be used, or its user may not delete the audit log.
     """
+    audit: list[OldRecords] = []
     if is_address(place):
         require_driver()
         from remit.store.postgres.audit_months import old_months
 
-        audit = [
-            OldRecords(f"audit {month.label}", month.rows) for month in old_months(place, at - kept.audit)
-        ]
-    else:
-        with closing(open_database(place)) as database:
-            audit = [OldRecords("audit", entries_to_prune(database, kept, at))]
+        months = old_months(place, at - kept.audit)
+        audit = [OldRecords(f"audit {month.label}", month.rows) for month in months]
     with closing(open_database(place)) as database:
+        if not database.is_append_only:
+            audit = [OldRecords("audit", entries_to_prune(database, kept, at))]
         events = database.rows("count_old_events", before=at - kept.usage)[0][0]
     return [*audit, OldRecords("usage", events)]
 

@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 
 from remit.errors import (
+    StoreError,
     StoreRefusedError,
     StoreRightsError,
     StoreTimeoutError,
@@ -24,11 +25,12 @@ from remit.errors import (
     StoreUnreachableError,
 )
 from remit.store.database import SQL, NamedQueries, Row, Value
-from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener, work_claims
+from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
 from remit.store.postgres.revision_listener import KnownRevisions
 from remit.store.postgres.table_rights import ADMIN, RUNTIME
+from remit.store.postgres.word_postings import as_array
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
@@ -195,9 +197,21 @@ class PostgresDatabase:
                 if not self._depth:
                     self._scope, self._locked = {}, frozenset()
 
-    def claimed(self, work: str, ids: Collection[int]) -> AbstractContextManager[Collection[int]]:
-        """Claim pieces of work, except those of other nodes, until the block or this process ends."""
-        return work_claims.claimed(self, work, ids)
+    @contextmanager
+    def claimed(self, work: str, ids: Collection[int]) -> Generator[Collection[int]]:
+        """Claim pieces of work, except those of other nodes, until the block or this process ends.
+
+        A claim is an advisory lock of this connection: nobody waits for it.
+        """
+        if not ids:
+            yield ids
+            return
+        found = {id for (id,) in self.rows("claim_work", work=work, ids=as_array(ids))}
+        try:
+            yield found
+        finally:
+            with suppress(StoreError):  # the claims of a lost connection are gone
+                self.run("release_work", work=work, ids=as_array(found))
 
     @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:

@@ -10,11 +10,10 @@ from itertools import islice
 from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
-from remit.search.ranking import Hit
 from remit.search.word_tokenizer import TextTerms, Tokenizer, text_terms
-from remit.store.database import Database
+from remit.store.database import Database, Value
 from remit.store.postgres.word_postings import add_missing, as_array, as_json, weighted
-from remit.store.sqlite.sqlite_memory_index import DEEP, MANY, MOST_MATCHES, rarest
+from remit.store.sqlite.sqlite_memory_index import DEEP, MANY, MOST_MATCHES, rarest, searched_project
 
 _WEIGHTS = (3.0, 1.0)  # name, body
 _OUTDATED = 50  # searches; counting the artifacts of a large place takes as long as searching them
@@ -35,32 +34,26 @@ class PostgresMemoryIndex:
         add_missing(self._database, "memory_without_terms", "memory_add_terms", self._terms)
         self._is_complete = True
 
-    def hits(
+    def scores(
         self,
         query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],
         depth: int,  # noqa: ARG002 - both arms go deeper
-    ) -> list[Hit]:
-        """Find artifacts that share words with a query or are close to it in meaning."""
+    ) -> tuple[dict[int, float], dict[int, float | None]]:
+        """Find artifacts that share words with a query, best first, and those close to it in meaning."""
         if not self._is_complete:
             self.add_words()
-        place = _Place(self._database, homes, kinds)
+        place = {"homes": as_array(home.id for home in homes), "project": searched_project(homes)}
+        every = set(kinds) == set(ArtifactKind)
+        found = {"kinds": None if every else as_json(kinds), "most": DEEP, **place}
         with self._database.transaction():  # names the scope once
-            by_words = self._by_words(query_terms.words, place)
-            meanings = {} if vector is None else place.nearest(vector, by_words)
-        best = dict.fromkeys((*by_words, *meanings))
-        scores = (by_words.get(id, 0.0) for id in best)
-        return list(map(Hit, best, scores, map(meanings.get, best)))
-
-    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector; after a model change, all of them."""
-        if self._database.rows("memory_model") != [(model,)]:
-            with self._database.transaction():
-                self._forget_vectors()
-                self._database.run("memory_change_model", model=model)
-        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
+            by_words = self._by_words(query_terms.words, place, found)
+            if vector is None:
+                return by_words, {}
+            near = {"vector": vector, "found": as_array(by_words), **found}
+            return by_words, dict(self._database.rows("memory_by_meaning", **near))
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors, unless the model has changed."""
@@ -69,77 +62,42 @@ class PostgresMemoryIndex:
                 return
             for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
                 if self._database.rows("memory_vector_length") not in ([], [(len(vector),)]):
-                    self._forget_vectors()
+                    self.forget_vectors()
             whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
             self._database.run_each("memory_add_vector", whole)
             self._database.run_each("memory_mark_read", [{"node": id} for id in vectors])
 
-    def _by_words(self, words: Sequence[str], place: "_Place") -> dict[int, float]:
+    def _by_words(
+        self, words: Sequence[str], place: Mapping[str, str], found: Mapping[str, Value]
+    ) -> dict[int, float]:
         """Score artifacts by words, best first; in a large place, by its rarest words."""
         terms = self._tokenizer(" ".join(words))
         if not terms:
             return {}
         count, total = self._statistics(place)
         if count > self._many:
-            terms = rarest(terms, place.term_counts(terms, MOST_MATCHES + 1))
+            limits = {"terms": as_json(terms), "most": MOST_MATCHES + 1}  # how many contain each term
+            terms = rarest(terms, dict(self._database.rows("memory_term_counts", **limits, **place)))
         weights = {term: float(terms.count(term)) for term in terms}
-        return place.by_words(weights, count, total / count) if weights and total else {}
+        if not weights or not total:
+            return {}
+        sizes = {"count": count, "average": str(total / count)}
+        return dict(self._database.rows("memory_by_words", **weighted(weights), **sizes, **found))
 
-    def _statistics(self, place: "_Place") -> tuple[int, int]:
+    def _statistics(self, place: Mapping[str, str]) -> tuple[int, int]:
         """Return the number of artifacts and of their terms; a large place keeps them for some searches."""
-        count, total, searches = self._large.get(place.key, (0, 0, _OUTDATED))
+        key = place["homes"]
+        count, total, searches = self._large.get(key, (0, 0, _OUTDATED))
         if searches >= _OUTDATED:
-            (count, total), searches = place.statistics(), 0
+            (count, total), searches = self._database.rows("memory_statistics", **place)[0], 0
         if count > self._many:
-            self._large[place.key] = count, total, searches + 1
+            self._large[key] = count, total, searches + 1
         return count, total
 
-    def _forget_vectors(self) -> None:
+    def forget_vectors(self) -> None:
+        """Forget all vectors, which are made again."""
         for step in ("memory_forget_vectors", "memory_read_all_again"):
             self._database.run(step)
 
     def _terms(self, columns: tuple[str, ...]) -> TextTerms:
         return text_terms(zip(columns, _WEIGHTS, strict=True), self._tokenizer, has_pairs=False)
-
-
-class _Place:
-    """Homes and kinds to search, in the scope of their project."""
-
-    def __init__(self, database: Database, homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> None:
-        self._database = database
-        self._homes = {
-            "homes": as_array(home.id for home in homes),
-            "project": next((home.project_id for home in homes if home.project_id), ""),
-        }
-        self._kinds = None if set(kinds) == set(ArtifactKind) else as_json(kinds)
-
-    @property
-    def key(self) -> str:
-        """The homes, which identify the statistics."""
-        return self._homes["homes"]
-
-    def statistics(self) -> tuple[int, int]:
-        """Return the number of artifacts, and of their terms."""
-        return self._database.rows("memory_statistics", **self._homes)[0]
-
-    def term_counts(self, terms: Sequence[str], most: int) -> dict[str, int]:
-        """Return how many artifacts contain each term, as far as that is below a limit."""
-        return dict(self._database.rows("memory_term_counts", terms=as_json(terms), most=most, **self._homes))
-
-    def by_words(self, weights: Mapping[str, float], count: int, average: float) -> dict[int, float]:
-        """Score artifacts by terms, best first."""
-        found = self._database.rows(
-            "memory_by_words",
-            **weighted(weights),
-            count=count,
-            average=str(average),
-            kinds=self._kinds,
-            most=DEEP,
-            **self._homes,
-        )
-        return dict(found)
-
-    def nearest(self, vector: Vector, found: Mapping[int, float]) -> dict[int, float | None]:
-        """Return the cosines of the nearest artifacts, and of those found by words."""
-        values = {"vector": vector, "found": as_array(found), "kinds": self._kinds, "most": DEEP}
-        return dict(self._database.rows("memory_by_meaning", **values, **self._homes))

@@ -1,10 +1,5 @@
 -- Named queries for servers: their listings, their other offers, and trust.
 
--- name: server_row
-select t.id from tools t
-where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is not distinct from :project_hash
-    and t.dir is not distinct from :dir and t.agent is not distinct from :agent and t.server is not distinct from :server and t.name = :name
-
 -- name: mark_listed
 update tools set
     listed_at = :at, listed_digest = :digest, protocol_version = :protocol_version, failure = null

@@ -8,7 +8,6 @@ from itertools import islice
 from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
-from remit.search.ranking import Hit
 from remit.store.database import Database
 from remit.store.sqlite.binary_vector_search import OpenSignIndex, SignSearch
 
@@ -30,34 +29,23 @@ class SqliteMemoryIndex:
     def add_words(self) -> None:
         """Do nothing: triggers index new texts."""
 
-    def hits(
+    def scores(
         self,
         query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],
         depth: int,
-    ) -> list[Hit]:
-        """Find artifacts that share words with a query or are close to it in meaning."""
+    ) -> tuple[dict[int, float], dict[int, float | None]]:
+        """Find artifacts that share words with a query, best first, and those close to it in meaning."""
         size = self._size(homes)
         if not size:
-            return []
+            return {}, {}
         is_large = size > self._many
         words = self._rarest(query_terms.words) if is_large else query_terms.words
         by_words = self._by_words(words, homes, kinds, depth, is_large) if words else {}
         meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds, is_large)
-        best = dict.fromkeys((*by_words, *meanings))
-        scores = (by_words.get(id, 0.0) for id in best)
-        return list(map(Hit, best, scores, map(meanings.get, best)))
-
-    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector; after a model change, all of them."""
-        known = self._database.rows("memory_model")
-        if known != [(model,)]:
-            with self._database.transaction():
-                self._forget_vectors()
-                self._database.run("memory_change_model", model=model)
-        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
+        return by_words, meanings
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors, unless the model has changed."""
@@ -66,7 +54,7 @@ class SqliteMemoryIndex:
                 return
             for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
                 if self._code_length() not in (None, len(signs(vector))):
-                    self._forget_vectors()
+                    self.forget_vectors()
             self._database.run("memory_next_round")
             marks = [{"node": id} for id in vectors]
             codes = [{"node": id, "code": signs(vector)} for id, vector in vectors.items()]
@@ -130,7 +118,8 @@ class SqliteMemoryIndex:
             if not gone or not self._codes.drop(gone):
                 return meanings
 
-    def _forget_vectors(self) -> None:
+    def forget_vectors(self) -> None:
+        """Forget all vectors and codes, which are made again."""
         for step in ("memory_forget_vectors", "memory_forget_codes", "memory_read_all_again"):
             self._database.run(step)
 
@@ -174,3 +163,8 @@ def _places(homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[str]:
 def home_ids(homes: Sequence[Home]) -> str:
     """Write the ids of homes as JSON."""
     return json.dumps([home.id for home in homes])
+
+
+def searched_project(homes: Sequence[Home]) -> str:
+    """Return the project whose homes are searched; global homes may be among them."""
+    return next((home.project_id for home in homes if home.project_id), "")

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.types import Message, Receive, Scope, Send
 
 from remit.cli.options import WorkspaceOptions
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.errors import NoSuchDirectoryError, StoreError, UnknownProjectError
 from remit.gateway.access.authenticator import Refused
 from remit.gateway.transports.page_mount import ROOT

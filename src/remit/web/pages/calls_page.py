@@ -12,7 +12,7 @@ from typing import NamedTuple
 from remit.audit.audit_log import AuditOutcome, CallQuery, FoundCalls, Timeline
 from remit.cli.calls import calls_command
 from remit.cli.render import plural
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 from remit.text.times import local_time
 from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values, page_of
 

@@ -10,11 +10,11 @@ from remit.catalog.listed_groups import ListedGroup
 from remit.cli.output import json_output
 from remit.cli.render import WORDS
 from remit.configuration.builtin_states import STATES
+from remit.configuration.config_model import Role
 from remit.decision.context import shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import Mode
-from remit.decision.roles import Role
 from remit.web.listing_cache import WorkspaceListing
 from remit.web.page_model import PageAnswer, Paged, PageRequest, PageSources, Values, Viewer, paged
 

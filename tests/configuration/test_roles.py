@@ -1,6 +1,6 @@
 """The order of roles."""
 
-from remit.decision.roles import Role
+from remit.configuration.config_model import Role
 
 
 def test_each_role_includes_those_before_it() -> None:
