@@ -72,3 +72,25 @@ def test_only_secrets_of_the_user_and_credentials_are_hidden_with_their_length(w
     assert "LOG=debug" in told
     assert mine not in told
     assert "9f86d081884c7d659a2f" not in told
+
+
+def test_a_credential_is_hidden_whatever_its_characters_unless_it_may_run(world: World) -> None:
+    secrets = {
+        "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "PGPASSWORD": "hunter/22",
+        "DB_PASSWORD": "correct horse battery staple",
+    }
+    programs = {
+        "API_TOKEN": "sh -c evil",
+        "API_KEY": "tools/evil",
+        "APP_SECRET": "x; sh evil",
+        "EVIL_PASSWORD": "./a b",
+    }
+    (world.repository / "tools").mkdir()
+    (world.repository / "tools/evil").touch()
+    told = shown(world, {"command": "run", "env": {**secrets, **programs}})
+    for name, value in secrets.items():
+        assert value not in told
+        assert f"{name}=***({len(value)} characters)" in told
+    for name, value in programs.items():
+        assert f"{name}={value}" in told

@@ -8,6 +8,7 @@ import pytest
 from attacks.peers import tool
 from attacks.worlds import World, require
 
+NOTHING: dict[str, object] = {"network": False, "read": [], "write": [], "unix_sockets": False}
 LOOSE = """
 ask_from = "destructive"
 [servers."*"]
@@ -41,7 +42,7 @@ def terms(world: World) -> tuple[object, object]:
 @pytest.mark.long
 def test_nothing_that_the_user_permits_by_name_reaches_the_server_of_a_repository(taken: World) -> None:
     taken.configure(LOOSE % "")
-    assert terms(taken) == ({"network": False, "read": [], "write": []}, False)
+    assert terms(taken) == (NOTHING, False)
     taken.configure((LOOSE % "").replace("sandbox = {}", ""))  # to start it without bubblewrap
     taken.remit("scan", "--connect")
     asked = json.loads(taken.remit("why", "mcp__github__wipe", "--json"))
@@ -62,7 +63,7 @@ def test_a_table_that_names_the_project_permits_its_server_the_same(taken: World
 
 def test_a_table_that_names_another_project_permits_nothing(taken: World) -> None:
     taken.configure(LOOSE % 'projects = ["/code/shop", "~/code"]')
-    assert terms(taken) == ({"network": False, "read": [], "write": []}, False)
+    assert terms(taken) == (NOTHING, False)
 
 
 def test_a_repository_does_not_name_itself(taken: World) -> None:
@@ -71,4 +72,4 @@ def test_a_repository_does_not_name_itself(taken: World) -> None:
     taken.write(own, '[servers.github]\nsandbox = false\nprojects = ["*"]\n')
     told = taken.attempt("policy", "check").stdout
     require("a project cannot say which projects" in told, f"the file is read: {told}")
-    assert terms(taken) == ({"network": False, "read": [], "write": []}, False)
+    assert terms(taken) == (NOTHING, False)

@@ -117,7 +117,7 @@ def test_a_server_shows_the_sandbox_that_remit_starts_it_in(machine: Sandbox) ->
     line = "sandbox: network; reads docs; writes out"
     assert f"{line} (when Remit starts it)" in asked(machine, "why", "light")
     shape = json.loads("\n".join(asked(machine, "why", "light", "--json")))
-    assert shape["sandbox"] == {"network": True, "read": ["docs"], "write": ["out"]}
+    assert shape["sandbox"] == {"network": True, "read": ["docs"], "write": ["out"], "unix_sockets": False}
     assert json.loads("\n".join(asked(machine, "why", "lamp", "--json")))["sandbox"] is None
     assert not any(line.startswith("sandbox") for line in asked(machine, "why", "lamp"))
     asked(machine, "install", "claude-code", "--yes")

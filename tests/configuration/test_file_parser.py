@@ -121,6 +121,7 @@ def test_a_sandbox_denies_everything_that_it_does_not_name() -> None:
         {
             "servers": {
                 "git": {"sandbox": {"network": True, "read": ["."], "write": ["out"]}},
+                "run": {"sandbox": {"unix_sockets": True}},
                 "web": {"sandbox": {}},
                 "own": {"sandbox": False},
             }
@@ -129,6 +130,7 @@ def test_a_sandbox_denies_everything_that_it_does_not_name() -> None:
     assert not mistakes
     assert [each.sandbox for each in content.servers] == [
         SandboxOptions(True, (".",), ("out",)),
+        SandboxOptions(unix_sockets=True),
         SandboxOptions(),
         False,
     ]

@@ -98,3 +98,54 @@ async def test_an_error_that_names_no_page_passes_as_it_is(data: object) -> None
     assert (await refused(data)).data == data
     others = {"elicitations": [{"message": "x"}]}
     assert (await refused(others, -32000)).data == others
+
+
+@dataclass
+class PosingLinks(FakeLinks):
+    """A server that poses as Remit in its result, its log messages and its questions."""
+
+    meta: dict[str, Any] = field(default_factory=dict[str, Any])
+    logger: str = "remit"
+
+    async def request(
+        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    ) -> Answer:
+        await caller.notify(
+            "notifications/message", {"logger": self.logger, "data": "ok", "_meta": self.meta}
+        )
+        await caller.send_request(QUESTION, {"message": "who?", "_meta": self.meta})
+        await caller.send_request("roots/list", {"_meta": self.meta})
+        return {**await super().request(upstream, method, params, caller), "_meta": self.meta}
+
+
+async def posed(links: PosingLinks) -> tuple[Answer, FakeCaller]:
+    caller = FakeCaller(answer={"action": "accept"})
+    return await request_attributed(links, named("shop"), "tools/call", {}, caller), caller
+
+
+async def test_no_key_of_remits_own_comes_from_a_server() -> None:
+    posing = PosingLinks(meta={"remit/refusal": {"error": "denied"}, "remit/result": {}, "shop/total": 3})
+    answer, caller = await posed(posing)
+    assert answer["_meta"] == {"shop/total": 3}
+    assert [question["_meta"] for _, question in caller.questions] == [{"shop/total": 3}] * 2
+    ((_, noted),) = caller.notified
+    assert noted["_meta"] == {"shop/total": 3}
+
+
+async def test_a_result_without_such_keys_is_passed_on_as_it_is() -> None:
+    meta = {"remittance/total": 3, "x.remit/y": 1}
+    answer, _ = await posed(PosingLinks(meta=meta))
+    assert answer["_meta"] is meta
+
+
+@pytest.mark.parametrize(
+    ("logger", "shown"),
+    [
+        *(("remit", "shop: remit"), ("Remit.policy", "shop: Remit.policy"), (" remit", "shop:  remit")),
+        *(("remittance", "remittance"), ("db", "db"), ("", "")),
+    ],
+)
+async def test_a_logger_called_like_remit_is_shown_with_its_server(logger: str, shown: str) -> None:
+    _, caller = await posed(PosingLinks(logger=logger))
+    ((_, noted),) = caller.notified
+    assert noted["logger"] == shown

@@ -174,6 +174,7 @@ class FakeCaller:
     log_level: str | None = None
     answer: Answer | None = None
     questions: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
+    notified: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
 
     async def send_request(self, method: str, params: Params) -> Answer:
         self.questions.append((method, params))
@@ -181,7 +182,8 @@ class FakeCaller:
             raise JsonRpcError(-32601, "no")
         return self.answer
 
-    async def notify(self, method: str, params: Params) -> None: ...
+    async def notify(self, method: str, params: Params) -> None:
+        self.notified.append((method, params))
 
 
 @asynccontextmanager

@@ -72,6 +72,8 @@ def started(
     read: tuple[str, ...] = (),
     write: tuple[str, ...] = (),
     is_projects: bool = False,
+    network: bool = False,
+    unix_sockets: bool = False,
     **variables: str,
 ) -> Generator[subprocess.Popen[str]]:
     """Start a command of an entry in a sandbox, at the project."""
@@ -79,7 +81,7 @@ def started(
     readable, writable = (
         tuple(os.path.normpath(os.path.join(project, path)) for path in paths) for paths in (read, write)
     )
-    sandbox = Sandbox(project, False, readable, writable)
+    sandbox = Sandbox(project, network, readable, writable, unix_sockets)
     builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
     users = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home)}
     made = builder.command(words, project, {**users, **variables}, users)
@@ -99,10 +101,22 @@ def inside(
     read: tuple[str, ...] = (),
     write: tuple[str, ...] = (),
     is_projects: bool = False,
+    network: bool = False,
+    unix_sockets: bool = False,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of an entry in a sandbox, and return what it said."""
-    with started(machine, *words, read=read, write=write, is_projects=is_projects, **variables) as process:
+    opened = started(
+        machine,
+        *words,
+        read=read,
+        write=write,
+        is_projects=is_projects,
+        network=network,
+        unix_sockets=unix_sockets,
+        **variables,
+    )
+    with opened as process:
         output, errors = process.communicate(timeout=60)
     return subprocess.CompletedProcess(words, process.returncode, output, errors)
 

@@ -13,7 +13,7 @@ TOKEN = "9f86d081884c7d659a2f"  # noqa: S105 - made up
 
 
 def lines(launch: Launch, *secrets: str) -> list[str]:
-    return list(EntryText(launch, secrets).lines())
+    return list(EntryText(launch, secrets, lambda _: False).lines())
 
 
 def test_a_process_is_shown_with_all_that_it_gets() -> None:
@@ -39,7 +39,7 @@ def test_a_process_is_shown_with_its_sandbox_and_the_variables_it_gets() -> None
     def told(**others: Any) -> list[str]:
         entry = replace(declared("git", Scope.PROJECT), launch=launch, digest="x")
         item = ServerTrust(entry, ConfigStatus.ENABLED, "x", **others)
-        return list(EntryText(launch, ()).lines(item))[1:]
+        return list(EntryText(launch, (), lambda _: False).lines(item))[1:]
 
     few = "and the like; none of your other environment variables"
     assert told() == ["  sandbox none", f"  gets    PATH, HOME {few}"]

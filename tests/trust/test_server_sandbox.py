@@ -142,11 +142,28 @@ def test_the_sandbox_that_was_trusted_stays_a_limit() -> None:
     assert sandboxes().trusted(GIT) is None
 
 
+def test_unix_sockets_are_open_only_if_every_file_opens_them() -> None:
+    opened, closed = SandboxOptions(unix_sockets=True), SandboxOptions()
+    both = sandboxes((MACHINE, "git", opened), (PROJECT, "git", opened)).of(GIT)
+    assert both == Sandbox(ROOT, unix_sockets=True)
+    for mine, theirs in ((opened, closed), (closed, opened)):
+        assert sandboxes((MACHINE, "git", mine), (PROJECT, "git", theirs)).of(GIT) == Sandbox(ROOT)
+
+
+def test_a_sandbox_that_was_trusted_before_there_were_unix_sockets_has_none() -> None:
+    opened = (PROJECT, "git", SandboxOptions(unix_sockets=True))
+    assert sandboxes(opened, trusted="[false, [], []]").of(GIT) == Sandbox(ROOT)
+    trusted = Sandbox(ROOT, unix_sockets=True)
+    assert sandboxes(opened, trusted=trusted.text).of(GIT) == trusted
+    assert Sandbox(ROOT).text == "[false, [], []]"
+
+
 @pytest.mark.parametrize(
     ("sandbox", "text"),
     [
         (Sandbox(ROOT), "no network; no files"),
         (Sandbox(ROOT, True, (ROOT,)), "network; reads ."),
+        (Sandbox(ROOT, unix_sockets=True), "no network; Unix sockets; no files"),
         (Sandbox(ROOT, False, ("/srv",), (f"{ROOT}/out",)), "no network; reads /srv; writes out"),
     ],
 )

@@ -176,6 +176,7 @@ class SandboxOptions(NamedTuple):
     network: bool = False
     read: tuple[str, ...] = ()  # paths, relative to the project
     write: tuple[str, ...] = ()
+    unix_sockets: bool = False
 
 
 class AccessLists(NamedTuple):

@@ -277,7 +277,8 @@ def _sandbox(fields: TableFields) -> SandboxOptions | Literal[False] | None:
     table = fields.table("sandbox")
     table.only(SandboxOptions._fields)
     read, write = (table.texts(key) or () for key in ("read", "write"))
-    return SandboxOptions(table.flag("network") or False, read, write)
+    network, unix_sockets = (table.flag(key) or False for key in ("network", "unix_sockets"))
+    return SandboxOptions(network, read, write, unix_sockets)
 
 
 def _server_options(fields: TableFields) -> ServerOptions:

@@ -1,9 +1,11 @@
 """Names the asking server in each elicitation and sampling request, and cleans its texts.
 
-Clients know only the gateway and show its name, so one server could pose as another. The server's name comes
-first, and nothing in the server's own words can hide it. The results of tools are data and stay unchanged.
+Clients know only the gateway and show its name, so one server could pose as another, or as Remit. The
+server's name comes first, and nothing in the server's own words can hide it. The results of tools are data
+and stay unchanged, except for the keys of `_meta` that are Remit's own.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol, cast
@@ -21,6 +23,8 @@ _SAMPLING = "sampling/createMessage"
 _LONGEST_NAME = 100
 _LONGEST_ERROR = 4_000  # characters
 _NOTED = ("message", "data", "logger")  # texts of progress and log notifications
+_OWN_KEYS = "remit/"  # in `_meta`, such as `remit/refusal`
+_OWN_LOGGER = re.compile(r"\W*remit\b", re.IGNORECASE)
 
 
 class CallableUpstream(Protocol):
@@ -48,6 +52,7 @@ async def request_attributed(
         if error.code != ErrorCode.URL_ELICITATION_REQUIRED:
             raise JsonRpcError(error.code, text, error.data) from error
         raise JsonRpcError(error.code, text, _pages_named(error.data, server)) from error
+    answer = _without_own_keys(answer)
     if answer.get("resultType") != "input_required":
         return answer
     asked = as_object(answer.get("inputRequests"))
@@ -75,18 +80,19 @@ class AttributedCaller(ForwardedContext):
 
     async def notify(self, method: str, params: Params) -> None:
         """Notify the client."""
-        await self._caller.notify(method, _without_hidden_characters(params))
+        await self._caller.notify(method, _noted_by(self._server, _without_own_keys(as_object(params))))
 
 
 def _named(question: Any, server: str) -> Any:
     """Name the server in a question to the client, and clean its texts; return other requests unchanged."""
     asked = as_object(question)
-    params = as_object(asked.get("params"))
+    given = as_object(asked.get("params"))
+    params = _without_own_keys(given)
     if asked.get("method") == _QUESTION and isinstance(params.get("message"), str):
         return {**asked, "params": _by(server, params)}
     if asked.get("method") == _SAMPLING:
         return {**asked, "params": _sampled_by(server, params)}
-    return question
+    return question if params is given else {**asked, "params": params}
 
 
 def _pages_named(data: object, server: str) -> object:
@@ -115,7 +121,17 @@ def _sampled_by(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return {**params, **texts, "systemPrompt": named + more}
 
 
-def _without_hidden_characters(params: Params) -> Params:
-    """Clean the texts of a log or progress notification."""
+def _without_own_keys(message: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the keys of `_meta` by which programs know what Remit itself says."""
+    meta = as_object(message.get("_meta"))
+    if not any(key.startswith(_OWN_KEYS) for key in meta):
+        return message
+    return {**message, "_meta": {key: meta[key] for key in meta if not key.startswith(_OWN_KEYS)}}
+
+
+def _noted_by(server: str, params: Params) -> Params:
+    """Clean the texts of a log or progress notification, and name the server of a logger called Remit."""
     texts = {key: clean(value) for key in _NOTED if isinstance(value := params.get(key), str)}
+    if _OWN_LOGGER.match(logger := texts.get("logger", "")):
+        texts["logger"] = f"{server}: {logger}"
     return {**params, **texts} if texts else params

@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING
 
 from remit.decision.declared_launch import references, steers_code
 from remit.text.redaction import hidden
-from remit.text.secrets import is_credential
+from remit.trust.entry_secrets import is_hidden_header, is_hidden_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from remit.decision.declared_launch import Launch
     from remit.trust.trust_rule import ServerTrust
 
 
 class EntryText:
-    """Writes the parts of one entry; `secrets` are values that must not be shown."""
+    """Writes the parts of one entry; `secrets` are values that must not be shown.
 
-    def __init__(self, launch: Launch, secrets: Iterable[str]) -> None:
+    `is_program` tells whether a word is a command or a file of this machine.
+    """
+
+    def __init__(self, launch: Launch, secrets: Iterable[str], is_program: Callable[[str], bool]) -> None:
         self._launch = launch
+        self._is_program = is_program
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     @property
@@ -51,12 +55,17 @@ class EntryText:
     @property
     def env(self) -> dict[str, str]:
         """The variables."""
-        return self._values(self._launch.env)
+        launch, found = self._launch, sorted(self._launch.env.items())
+        return {
+            name: self._value(value, is_hidden_variable(launch, name, value, self._is_program))
+            for name, value in found
+        }
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers."""
-        return self._values(self._launch.headers)
+        launch, found = self._launch, sorted(self._launch.headers.items())
+        return {name: self._value(value, is_hidden_header(launch, name, value)) for name, value in found}
 
     def lines(self, item: ServerTrust | None = None) -> Iterator[str]:
         """Write everything that it starts or reaches, line by line; with `item`, also what it is given."""
@@ -84,13 +93,8 @@ class EntryText:
         handed = references(value, self._launch.syntaxes)
         return f" from your {', '.join(handed)}" if handed else ""
 
-    def _values(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: self._value(name, values[name]) for name in sorted(values)}
-
-    def _value(self, name: str, value: str) -> str:
-        if not steers_code(name) and is_credential(value, name):
-            return hidden(value)
-        return self.shown(value)
+    def _value(self, value: str, is_hidden: bool) -> str:
+        return hidden(value) if is_hidden else self.shown(value)
 
     def shown(self, text: str) -> str:
         """Hide the user's secrets in a text."""

@@ -55,29 +55,35 @@ class Sandbox(NamedTuple):
     network: bool = False
     read: tuple[str, ...] = ()  # absolute paths
     write: tuple[str, ...] = ()
+    unix_sockets: bool = False  # whether it may connect to programs outside through files that it can read
 
     def narrowed(self, other: Sandbox) -> Sandbox:
         """Return what both sandboxes allow."""
         readable, theirs = (*self.read, *self.write), (*other.read, *other.write)
         write = _common(self.write, other.write, partial(_makes_writable, self.root))
         read = (path for path in _common(readable, theirs, is_at_or_below) if path not in write)
-        return Sandbox(self.root, self.network and other.network, tuple(read), write)
+        return Sandbox(
+            self.root,
+            self.network and other.network,
+            tuple(read),
+            write,
+            self.unix_sockets and other.unix_sockets,
+        )
 
     @property
     def options(self) -> SandboxOptions:
         """What it allows, with short paths: relative to the project where they are inside."""
-        return SandboxOptions(
-            self.network, tuple(map(self._short, self.read)), tuple(map(self._short, self.write))
-        )
+        read, write = (tuple(map(self._short, paths)) for paths in (self.read, self.write))
+        return SandboxOptions(self.network, read, write, self.unix_sockets)
 
     @property
     def text(self) -> str:
         """A text to store, which also counts for another checkout of the project."""
-        return json.dumps(self.options)
+        return json.dumps(self.options if self.unix_sockets else self.options[:-1])  # as stored before
 
     def __str__(self) -> str:
-        network, read, write = self.options
-        parts = ["network" if network else "no network"]
+        network, read, write, unix_sockets = self.options
+        parts = ["network" if network else "no network", *(["Unix sockets"] if unix_sockets else [])]
         parts += [f"reads {', '.join(read)}"] if read else []
         parts += [f"writes {', '.join(write)}"] if write else []
         return "; ".join(parts if read or write else [*parts, "no files"])
@@ -145,8 +151,9 @@ class ServerSandboxes:
         text = self._trusted.get(declaration.key)
         if text is None:
             return None
-        network, read, write = json.loads(text)
-        return self._made(SandboxOptions(network, tuple(read), tuple(write)), of_project=True)
+        network, read, write, *unix_sockets = json.loads(text)
+        options = SandboxOptions(network, tuple(read), tuple(write), *unix_sockets)
+        return self._made(options, of_project=True)
 
     def _declared(self, declaration: Declaration, of_project: bool) -> Iterator[Sandbox]:
         """Yield what each file says: the last of its tables that match.
@@ -175,7 +182,7 @@ class ServerSandboxes:
             )
             for paths in (options.read, options.write)
         )
-        return Sandbox(self._root, options.network, read, write)
+        return Sandbox(self._root, options.network, read, write, options.unix_sockets)
 
     def _absolute(self, path: str) -> str:
         if path == "~" or path.startswith("~/"):

@@ -40,7 +40,7 @@ def test_what_a_project_drops_after_it_was_trusted_still_limits_its_server(
     assert "  sandbox no network; reads docs\n" in shown
     assert "\n          its project now declares no sandbox; trust it" in shown
     (found,) = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)["servers"]
-    assert found["sandbox"] == {"network": False, "read": ["docs"], "write": []}
+    assert found["sandbox"] == {"network": False, "read": ["docs"], "write": [], "unix_sockets": False}
     assert found["inherits"] is False
     assert "tools" in found["opens"]
     assert sandbox.remit("trust", "till", "--yes", cwd=shop).returncode == 0

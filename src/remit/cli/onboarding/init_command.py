@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -23,8 +22,6 @@ from remit.cli.options import NOTHING_DONE, agrees
 from remit.cli.output import server_output
 from remit.cli.scan_command import embed_new_tools
 from remit.decision.context import Context
-from remit.text.redaction import environment_secrets
-from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
     from remit.decision.tools import Tool
@@ -101,13 +98,12 @@ def _list_servers(registry: Registry, context: Context, *, yes: bool) -> bool:
 def _entries(servers: Sequence[Tool], registry: Registry, context: Context) -> list[str]:
     """Write what each server runs or reaches, without secrets."""
     launches = {item.declaration.key: item.declaration.launch for item in registry.catalog.resolved(context)}
-    secrets = environment_secrets(os.environ)
     width = max(len(server.server or "") for server in servers)
     lines: list[str] = []
     for server in servers:
         launch = launches.get(server.key)
         if launch is not None:
-            text = EntryText(launch, secrets)
+            text = server_output.entry_text(launch, server.source)
             what = text.url if launch.is_remote else shlex.join(text.command)
             lines.append(f"{server.server or '':<{width}}  {what}")
     return lines

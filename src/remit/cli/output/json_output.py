@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -10,14 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
+from remit.cli.output.server_output import entry_text
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declared_launch import Launch, references
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
-from remit.text.redaction import environment_secrets
 from remit.text.times import moment
-from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
     from remit.catalog.costs import Costs
@@ -251,7 +249,7 @@ def _connected(item: ServerListing) -> Shape:
 
 def _trustable(item: ServerTrust) -> Shape:
     entry, launch = item.declaration, item.declaration.launch
-    text = None if launch is None else EntryText(launch, environment_secrets(os.environ))
+    text = None if launch is None else entry_text(launch, entry.source)
     is_remote = launch is not None and launch.is_remote
     return {
         **_declared(entry),

@@ -15,10 +15,12 @@ from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.permissions.client_consents import pending_reason, pending_unlock
 from remit.text.redaction import environment_secrets
+from remit.trust.entry_secrets import program_finder
 from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
+    from remit.decision.declared_launch import Launch
     from remit.scanning.scanner import Progress
     from remit.scanning.server_lists import ServerListing
     from remit.trust.trust_rule import ServerTrust
@@ -138,6 +140,14 @@ def _cells(item: ServerListing) -> tuple[str, ...]:
     return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
 
 
+def entry_text(launch: Launch, source: str) -> EntryText:
+    """Return what writes an entry of a file, without this process's secrets."""
+    folder = os.path.dirname(source)
+    places = (folder, os.path.join(folder, launch.cwd or ""), "")  # the last: where the command runs
+    is_program = program_finder(places, os.environ.get("PATH", os.defpath))
+    return EntryText(launch, environment_secrets(os.environ), is_program)
+
+
 def entry_lines(item: ServerTrust, context: Context, objection: str | None = None) -> list[str]:
     """Write what a server would run, below its state and how it differs from the project's lock."""
     declaration, launch = item.declaration, item.declaration.launch
@@ -154,5 +164,5 @@ def entry_lines(item: ServerTrust, context: Context, objection: str | None = Non
     if launch is None:
         lines.append("  its file cannot be read now")
     else:
-        lines += EntryText(launch, environment_secrets(os.environ)).lines(item)
+        lines += entry_text(launch, declaration.source).lines(item)
     return [render.printable(line) for line in lines]

@@ -71,6 +71,7 @@ class SandboxedCommand(NamedTuple):
     options: tuple[str, ...]
     words: tuple[str, ...]
     variables: Mapping[str, str]  # of the command; `bwrap` itself gets none
+    unix_sockets: bool = False
 
 
 class SandboxBuilder(NamedTuple):
@@ -120,9 +121,8 @@ class SandboxBuilder(NamedTuple):
         options += ["--cap-drop", "ALL"]
         options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
         kept = {name: value for name, value in variables.items() if name not in _UNSET}
-        return SandboxedCommand(
-            bwrap.path, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
-        )
+        kept |= _OFFLINE.get(program(words[0]), {})
+        return SandboxedCommand(bwrap.path, tuple(options), tuple(words), kept, self.sandbox.unix_sockets)
 
     def opened(
         self, words: Sequence[str], place: str, variables: Mapping[str, str], users: Mapping[str, str]
@@ -329,7 +329,8 @@ def started_with(command: SandboxedCommand) -> Generator[tuple[list[str], tuple[
     The caller starts it in a session of its own, without a terminal. With `--new-session`, the signals that
     end the process group of `bwrap` would no longer reach the server.
     """
-    with _nameless_file(options_text(command)) as options, _nameless_file(system_call_filter()) as calls:
+    filtered = system_call_filter(unix_sockets=command.unix_sockets)
+    with _nameless_file(options_text(command)) as options, _nameless_file(filtered) as calls:
         words = [command.program, "--args", str(options), "--seccomp", str(calls), "--", *command.words]
         yield words, (options, calls)
 
