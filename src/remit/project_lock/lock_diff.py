@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from remit.decision.definitions.project_lock import UNKNOWN, is_of_plugin
+from remit.decision.entry_digests import entry_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ def _server(
     before: LockedServer, now: LockedServer, diffs: Mapping[str, Sequence[str]], instructions_name: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     if before.entry != now.entry:
-        yield "its entry changed", ()
+        yield entry_change(before.entry, now.entry) or "its entry changed", ()
     yield from ((line, ()) for line in _package(before.package, now.package))
     if before.sandbox != now.sandbox:
         yield f"its sandbox: {before.sandbox or 'none'} -> {now.sandbox or 'none'}", ()
