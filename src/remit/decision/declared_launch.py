@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-from remit.decision.entry_digests import with_files
+from remit.decision.definitions.entry_digests import with_files
 from remit.text.secrets import is_credential, names_a_secret
 
 DIGEST_VERSION = "2:"  # what digests of entries begin with; trust in an older one does not count

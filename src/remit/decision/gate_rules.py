@@ -11,8 +11,8 @@ from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, project_option, shorten, shorten_with_line
 from remit.decision.danger import Danger, Rating
 from remit.decision.definitions.definition_changes import DefinitionChange, is_held, steps_to_settle
+from remit.decision.definitions.entry_digests import untrusted_reason
 from remit.decision.definitions.project_lock import lock_steps
-from remit.decision.entry_digests import entry_change
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import pending_reason, pending_unlock, trust_command
@@ -119,9 +119,7 @@ def config(tool: Tool, context: Context) -> GateResult:
         )
     if (context.starts_servers or context.is_installed) and tool.is_trusted is False:
         unlock = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
-        change = entry_change(tool.trusted_entry, tool.entry)
-        reason = f"not trusted since {change}" if change else "not trusted"
-        return _config_refusal(tool, context, reason, unlock)
+        return _config_refusal(tool, context, untrusted_reason(tool.trusted_entry, tool.entry), unlock)
     return GateResult(True, _declared(tool, context))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.definitions.project_lock import UNKNOWN, is_of_plugin
-from remit.decision.entry_digests import entry_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.declared_launch import DIGEST_VERSION
-from remit.decision.entry_digests import entry_change
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, is_at_or_below
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.entry_digests import entry_change
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.scopes import Scope, is_at_or_below

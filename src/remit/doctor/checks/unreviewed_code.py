@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from remit.decision.entry_digests import entry_change
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import COULD_RUN, Kind
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import Severity

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from remit.decision.declared_launch import Launch
-from remit.decision.entry_digests import entry_change, with_files
+from remit.decision.definitions.entry_digests import entry_change, untrusted_reason, with_files
 
 
 def test_the_digest_of_an_entry_without_files_stays_as_it_was() -> None:
@@ -21,6 +21,11 @@ def test_another_entry_is_more_than_a_change_of_files() -> None:
     assert entry_change("2:d|a=0", "2:d|a=0") is None
     assert entry_change(None, "2:d|a=0") is None
     assert entry_change(None, None) is None
+
+
+def test_the_reason_names_files_only_if_they_are_all_that_changed() -> None:
+    assert untrusted_reason("2:d", "2:d|a=0") == "not trusted since `a` was added"
+    assert untrusted_reason("2:d", "2:e|a=0") == untrusted_reason(None, "2:d") == "not trusted"
 
 
 def test_no_directory_can_look_like_another_file_and_its_digest() -> None:

@@ -22,6 +22,12 @@ def entry_change(before: str | None, now: str | None) -> str | None:
     return ", ".join(f"`{path}` {words[path in was, path in is_now]}" for path in changed)
 
 
+def untrusted_reason(trusted: str | None, now: str | None) -> str:
+    """Say that an entry is not trusted and, if only files changed since it was, which."""
+    change = entry_change(trusted, now)
+    return f"not trusted since {change}" if change else "not trusted"
+
+
 def _quoted(path: str) -> str:
     """Write a path so that no name of a directory looks like another file and its digest."""
     return re.sub(r"[^A-Za-z0-9_./@+-]", lambda sign: f"%{ord(sign[0]):x};", path)
