@@ -95,6 +95,7 @@ def test_every_part_of_an_entry_counts_whatever_its_transport() -> None:
         "headers_helper": "other",
         "registered": OAuthClient("other"),
         "variables": {"CLAUDE_PLUGIN_ROOT": "other"},
+        "runner_files": {".npmrc": "other"},
     }
     assert {*parts, "transport", "syntaxes"} == {each.name for each in fields(Launch)}
     for transport in Transport:

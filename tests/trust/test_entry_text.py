@@ -22,11 +22,14 @@ def test_a_process_is_shown_with_all_that_it_gets() -> None:
         args=("-y", TOKEN, "two words"),
         cwd="sub",
         env={"NODE_OPTIONS": "--x", "API_KEY": TOKEN, "USER": "${ADA}"},
+        runner_files={"sub/.npmrc": "d", ".npmrc": "d"},
         syntaxes=(VariableSyntax.DEFAULTS,),
     )
     assert lines(launch) == [
         f"  runs    npx -y {TOKEN} 'two words'",
         "  in      sub",
+        "  reads   .npmrc (can change which code runs)",
+        "          sub/.npmrc (can change which code runs)",
         "  env     API_KEY=***(20 characters)",
         "          NODE_OPTIONS=--x (can change which code runs)",
         "          USER=${ADA} from your ADA",

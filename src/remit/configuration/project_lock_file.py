@@ -57,6 +57,7 @@ def _package(fields: TableFields) -> LockedPackage:
         fields.text("name") or "",
         fields.text("version") or UNKNOWN,
         fields.text("integrity") or UNKNOWN,
+        fields.text("files") or UNKNOWN,  # not in a lock of an earlier version
     )
 
 

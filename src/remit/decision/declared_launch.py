@@ -13,10 +13,10 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
+from remit.decision.definitions.entry_digests import with_files
 from remit.text.secrets import is_credential, names_a_secret
 
 DIGEST_VERSION = "2:"  # what digests of entries begin with; trust in an older one does not count
-
 
 _ENV_OPTIONS = ("-u", "--unset", "-C", "--chdir")  # of `env`, each with a value in the next word
 
@@ -67,6 +67,8 @@ class Launch:
     registered: OAuthClient | None = None  # None: dynamic registration
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client
     syntaxes: tuple[VariableSyntax, ...] = ()  # of its client; empty: variables are not expanded
+    # Of a project's server: digests of the project's files that steer its runner, by their path in it.
+    runner_files: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -87,12 +89,13 @@ class Launch:
     def digest(self) -> str:
         """A digest of everything to start or connect to, except credentials, which may be rotated.
 
-        Every part counts, whatever the transport: a command that prints headers gets the variables, too.
+        Every part counts, whatever the transport: a command that prints headers gets the variables, too. The
+        files that steer its runner follow one by one, so `entry_change` can name the one that changed.
         """
         words = (self.transport, self.command, list(self.args), self.cwd, self.url, self.headers_helper)
         registered = None if self.registered is None else list(self.registered)
         values = (_lasting(self.env), _lasting(self.headers), dict(self.variables))
-        return DIGEST_VERSION + _digest(*words, registered, *values)
+        return with_files(DIGEST_VERSION + _digest(*words, registered, *values), self.runner_files)
 
     def _filled(self, word: str) -> str:
         """Expand the client's own variables, because plugins may use the same path in different folders."""

@@ -11,6 +11,7 @@ from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, project_option, shorten, shorten_with_line
 from remit.decision.danger import Danger, Rating
 from remit.decision.definitions.definition_changes import DefinitionChange, is_held, steps_to_settle
+from remit.decision.definitions.entry_digests import untrusted_reason
 from remit.decision.definitions.project_lock import lock_steps
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
@@ -118,7 +119,7 @@ def config(tool: Tool, context: Context) -> GateResult:
         )
     if (context.starts_servers or context.is_installed) and tool.is_trusted is False:
         unlock = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
-        return _config_refusal(tool, context, "not trusted", unlock)
+        return _config_refusal(tool, context, untrusted_reason(tool.trusted_entry, tool.entry), unlock)
     return GateResult(True, _declared(tool, context))
 
 

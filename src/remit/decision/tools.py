@@ -67,6 +67,7 @@ class Tool(NamedTuple):
     change: "DefinitionChange | None" = None  # since its definition was accepted
     pin: str | None = None  # digest of what matters in its definition
     entry: str | None = None  # digest of its server's launch
+    trusted_entry: str | None = None  # the last that the user trusted
 
     @property
     def is_projects(self) -> bool:

@@ -30,7 +30,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
-from remit.doctor.checks.unreviewed_code import project_code, unpinned_packages
+from remit.doctor.checks.unreviewed_code import changed_runner_files, project_code, unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
 
@@ -51,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     withheld_items,
     differing_from_lock,
     project_code,
+    changed_runner_files,
     exposed_secrets,
     missing_programs,
     unavailable_sandboxes,

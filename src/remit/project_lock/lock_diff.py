@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.definitions.project_lock import UNKNOWN, is_of_plugin
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _server(
     before: LockedServer, now: LockedServer, diffs: Mapping[str, Sequence[str]], instructions_name: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     if before.entry != now.entry:
-        yield "its entry changed", ()
+        yield entry_change(before.entry, now.entry) or "its entry changed", ()
     yield from ((line, ()) for line in _package(before.package, now.package))
     if before.sandbox != now.sandbox:
         yield f"its sandbox: {before.sandbox or 'none'} -> {now.sandbox or 'none'}", ()

@@ -41,7 +41,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:31]
+    (digest, is_unlisted, listed_at, is_outdated, trusted, failure, document, danger) = row[23:31]
     is_placed, is_read, winner = row[31:34]  # read: whether this client's files ever were, in this workspace
     described, accepted, verdict, why, detail, pin, entry = row[34:]
     is_judged = project_hash is not None and needs_trust(
@@ -65,7 +65,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         else _status(kind, outcomes),
         CONFIG_STATUSES[config_status] if config_status else None,
         Winner(scope=SCOPES[winner_scope], source=winner_source, name=winner) if winner_scope else None,
-        is_trusted == 1 if is_judged else None,
+        trusted is not None and trusted == entry if is_judged else None,
         is_unlisted == 1,
         is_outdated == 1,
         listed_at,
@@ -89,6 +89,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         None if verdict is None else DefinitionChange(_VERDICTS[verdict], why, detail),
         pin,
         entry,
+        trusted if is_judged else None,
     )
 
 

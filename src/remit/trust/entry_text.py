@@ -53,6 +53,11 @@ class EntryText:
         return None if self._launch.cwd is None else self.shown(self._launch.cwd)
 
     @property
+    def runner_files(self) -> list[str]:
+        """The files of the project that steer its runner."""
+        return [self.shown(path) for path in sorted(self._launch.runner_files)]
+
+    @property
     def env(self) -> dict[str, str]:
         """The variables."""
         launch, found = self._launch, sorted(self._launch.env.items())
@@ -78,6 +83,8 @@ class EntryText:
             yield f"  runs    {self.headers_helper} (for its headers)"
         if self.cwd is not None:
             yield f"  in      {self.cwd}"
+        for at, path in enumerate(self.runner_files):
+            yield f"  {'' if at else 'reads':<7} {path} (can change which code runs)"
         if item is not None and not launch.is_remote:
             yield f"  sandbox {item.sandbox or 'none'}"
             yield from (f"          {self.shown(line)}" for line in (*_opened(item), *_limits(item)))

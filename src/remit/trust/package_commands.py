@@ -60,6 +60,11 @@ class PackageCommand(NamedTuple):
         return f"{before}{slash}{name}", tag
 
     @property
+    def is_of_environment(self) -> bool:
+        """Whether it is a program in the environment of a project, which a package there may bring."""
+        return self.judge is _of_project
+
+    @property
     def is_of_registry(self) -> bool:
         """Whether it comes from a registry, not from a repository, a URL or a file."""
         package = self.package.removeprefix("npm:")
@@ -200,6 +205,10 @@ def _takes_value_in_docker(option: str) -> bool:
     return _DOCKER_FLAGS.fullmatch(option) is None and not is_cluster
 
 
+def _of_project(_package: str, _option: str) -> UnpinnedPackage | None:
+    return None  # the lock file of the project has its version
+
+
 def _npm(*words: str) -> PackageRunner:
     return PackageRunner(words, PackageKind.NPM, _of_npm, ("-p", "--package"), _takes_value_in_npm)
 
@@ -214,6 +223,8 @@ def _docker(*words: str) -> PackageRunner:
 
 _RUNNERS = (
     _npm("npx"),
+    _npm("npm", "exec"),
+    _npm("npm", "x"),
     _npm("bunx"),
     _npm("bun", "x"),
     _npm("pnpm", "dlx"),
@@ -222,6 +233,7 @@ _RUNNERS = (
     _pypi("uvx"),
     _pypi("uv", "tool", "run"),
     _pypi("pipx", "run"),
+    PackageRunner(("uv", "run"), PackageKind.PYPI, _of_project, (), _takes_value_in_uv),
     _docker("docker", "run"),
     _docker("docker", "container", "run"),
     _docker("podman", "run"),

@@ -148,4 +148,5 @@ def _frozen(launch: Launch) -> Launch:
         env=MappingProxyType(dict(launch.env)),
         headers=MappingProxyType(dict(launch.headers)),
         variables=MappingProxyType(dict(launch.variables)),
+        runner_files=MappingProxyType(dict(launch.runner_files)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.declared_launch import DIGEST_VERSION
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, is_at_or_below
 
@@ -48,7 +49,10 @@ class ServerTrust(NamedTuple):
             return "trusted"
         if self.is_changed and not (self.trusted_digest or "").startswith(DIGEST_VERSION):
             return "trusted by an earlier version of Remit, which showed less of it: review it again"
-        return "changed since it was trusted" if self.is_changed else "not trusted"
+        if not self.is_changed:
+            return "not trusted"
+        files = entry_change(self.trusted_digest, self.declaration.digest)
+        return "changed since it was trusted" + (f": {files}" if files else "")
 
 
 def needs_trust(

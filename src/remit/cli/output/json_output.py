@@ -264,6 +264,7 @@ def _trustable(item: ServerTrust) -> Shape:
         "env": {} if text is None else text.env,
         "headers": {} if text is None else text.headers,
         "headers_helper": None if text is None else text.headers_helper,
+        "runner_files": [] if text is None else text.runner_files,
         "reads": [] if launch is None else sorted(_read_by(launch)),
         "inherits": item.inherits if isinstance(item.inherits, bool) else list(item.inherits),
         "sandbox": None if item.sandbox is None else item.sandbox.options._asdict(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.install_reading import mark_gateway, read_installs, switched_off
+from remit.clients.parsing.runner_file_digests import RunnerFileDigests
 from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.declared_launch import VariableSyntax
@@ -285,13 +286,15 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         as_client = ClientReader(view, machine, now_ns=now_ns)  # which knows nothing of installs
         client.read(as_client)
         own_rules += switched_off(reader, as_client, client.behavior)
+    runner_files = RunnerFileDigests(reader)
+    declarations = [
+        runner_files.added_to(mark_gateway(_with_syntaxes(declaration, client), reader.installs))
+        for part in tuple(reader.parsed)
+        for declaration in part.declarations
+    ]
     return ClientReading(
         client=client.name,
-        declarations=[
-            mark_gateway(_with_syntaxes(declaration, client), reader.installs)
-            for part in reader.parsed
-            for declaration in part.declarations
-        ],
+        declarations=declarations,
         rules=reader.rules,
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.scopes import Scope, is_at_or_below
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LOCK = "remit.lock"
 UNKNOWN = "unknown"  # of a version or an integrity that cannot be known offline
+NOT_IN_PROJECT = "none"  # instead of a digest of files: the project brings no copy of a package
 _PLUGIN = "plugin"  # instead of the file of a plugin, which has another path on each machine
 
 Place = tuple[str, str]  # the file that declares a server, relative to the project, and the server's name
@@ -30,7 +32,8 @@ class LockedPackage(NamedTuple):
     kind: str
     name: str
     version: str = UNKNOWN
-    integrity: str = UNKNOWN
+    integrity: str = UNKNOWN  # that its runner compared, or will
+    files: str = NOT_IN_PROJECT  # digest of the copy in the project that would run, or why there is none
 
 
 class LockedServer(NamedTuple):
@@ -63,7 +66,8 @@ class ProjectLock(NamedTuple):
         if found is None:
             return f"its server is not in `{LOCK}`"
         if found.entry != tool.entry and tool.scope is not Scope.PLUGIN:  # with a path of this machine
-            return f"the entry of its server differs from `{LOCK}`"
+            change = entry_change(found.entry, tool.entry)
+            return f"the entry of its server differs from `{LOCK}`" + (f": {change}" if change else "")
         if tool.kind is Kind.MCP_SERVER or found.tools is None or tool.pin is None:
             return None
         if tool.name not in found.tools:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from remit.decision.kinds import COULD_RUN
+from remit.decision.definitions.entry_digests import entry_change
+from remit.decision.kinds import COULD_RUN, Kind
+from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import Severity
 from remit.decision.settings_rules import ExecutedSetting
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
@@ -37,6 +39,22 @@ def _fix(package: UnpinnedPackage) -> str:
     name = shown(package.name) or "…"
     lookup = f"; `{package.lookup}` prints the newest" if package.lookup else ""
     return f"write `{package.pinned}`{lookup}".replace("{}", name)
+
+
+def changed_runner_files(setup: ClientSetup) -> Iterator[Finding]:
+    """Find trusted servers whose trust ended because a file that steers their runner changed."""
+    for tool in setup.tools:
+        change = entry_change(tool.trusted_entry, tool.entry) if tool.kind is Kind.MCP_SERVER else None
+        if change is not None and tool.config_status in COULD_RUN:
+            yield Finding(
+                severity=Severity.WARNING,
+                check="code",
+                source=tool.source,
+                subject=tool.server,
+                scope=tool.scope,
+                reason=f"not trusted since {change}, which can change which code it runs",
+                fix=f"look at the file, then run `{trust_command(tool.server)}`",
+            )
 
 
 def project_code(setup: ClientSetup) -> Iterator[Finding]:

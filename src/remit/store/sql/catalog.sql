@@ -35,7 +35,7 @@ select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
-    ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
+    ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest,
     iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger,
     t.server_id is not null, v.id is not null, ifnull(w.server, w.name),
     d.described, a.danger, p.verdict, p.reason, p.detail, d.pin, s.digest
