@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
-from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
-from remit.files.formats import parse_json, parse_toml
+from remit.files.formats import parse_toml
 from remit.text.json_values import as_list, as_object
 from remit.trust.package_commands import PackageKind
-from remit.upstream.launch.npx_packages import npx_cache
+from remit.upstream.launch.npx_packages import EXACT, npx_cache, read_json
+from remit.upstream.launch.runtime_paths import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 _LIMIT = 16 * 2**20  # bytes of a lock file
-_NPM_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 _PYPI_VERSION = re.compile(r"v?(\d[\w.+!-]*)")
 
 
@@ -35,7 +34,7 @@ def installed_package(
     if kind is PackageKind.OCI:
         version = command.version or UNKNOWN
         return LockedPackage(kind, name, version, version if version.startswith("sha256:") else UNKNOWN)
-    exact = (_NPM_VERSION if kind is PackageKind.NPM else _PYPI_VERSION).fullmatch(command.version or "")
+    exact = (EXACT if kind is PackageKind.NPM else _PYPI_VERSION).fullmatch(command.version or "")
     wanted = exact[1] if exact else None
     found = _of_npm(name, root, variables, home) if kind is PackageKind.NPM else _of_pypi(name, root, home)
     for version, integrity in found:
@@ -51,7 +50,8 @@ def _of_npm(name: str, root: str, variables: Mapping[str, str], home: str) -> It
     ]
     own = [(os.path.join(root, file), (root,)) for file in ("package-lock.json", "npm-shrinkwrap.json")]
     for path, within in (*own, *hidden):
-        package = as_object(as_object(_json(path, within).get("packages")).get(f"node_modules/{name}"))
+        packages = as_object(read_json(path, _LIMIT, within)).get("packages")
+        package = as_object(as_object(packages).get(f"node_modules/{name}"))
         if isinstance(version := package.get("version"), str):
             yield version, _text(package.get("integrity"))
 
@@ -65,8 +65,8 @@ def _of_pypi(name: str, root: str, home: str) -> Iterator[tuple[str, str]]:
             hashes = [file["hash"] for file in files if isinstance(file.get("hash"), str)]
             yield package["version"], hashes[0] if hashes else UNKNOWN
     lib = os.path.join(home, ".local/share/uv/tools", name, "lib")
-    for python in _names(lib):
-        for each in _names(os.path.join(lib, python, "site-packages")):
+    for python in names_in(lib):
+        for each in names_in(os.path.join(lib, python, "site-packages")):
             found = re.fullmatch(r"(.+)-([^-]+)\.dist-info", each)
             if found and _normal(found[1]) == meant:
                 yield found[2], UNKNOWN
@@ -76,25 +76,11 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _json(path: str, within: Sequence[str]) -> Table:
-    try:
-        return as_object(parse_json(read_text(path, limit=_LIMIT, within=within) or "{}"))
-    except (FileError, ValueError):
-        return {}
-
-
 def _toml(path: str, within: Sequence[str]) -> Table:
     try:
         return as_object(parse_toml(read_text(path, limit=_LIMIT, within=within) or ""))
     except (FileError, ValueError):
         return {}
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(each.name for each in entries(directory, WalkBudget(10_000, 1.0), within=ANYWHERE))
-    except WalkLimitError:
-        return []
 
 
 def _list(value: object) -> list[Table]:
