@@ -15,7 +15,7 @@ from remit.settings import data_directory
 if TYPE_CHECKING:
     from remit.configuration.machine_files import MachineFiles
     from remit.files.bounded_reader import Machine
-    from remit.gateway.access.token_grants import Tokens
+    from remit.gateway.access.stored_tokens import Tokens
     from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.health_routes import StoreHealth
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ownership import ServerLocks
-    from remit.upstream.ports import ServerLists, UpstreamPool
+    from remit.upstream.ports import ServerLists
     from remit.upstream.principal_credentials.credential_keys import KeyFile
     from remit.upstream.principal_credentials.credential_model import CredentialRows
     from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.transports.remote import RemoteConnector
     from remit.upstream.upstream_model import Offer, Upstream
+    from remit.upstream.upstream_pool import UpstreamPool
 
 
 def gateway_openers() -> "GatewayOpeners":

@@ -135,7 +135,6 @@ def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(
     for name in ("mcp__git__drop", "mcp__git__unknown", "mcp__git__*", "git"):
         permit = approvals.permit(name, {}, here)
         assert (permit.is_allowed, permit.approval) == (False, None)
-        assert approvals.consume(name, {}, here) is None
         with pytest.raises(ApprovalError, match="hidden"):
             approvals.request(name, {}, here)
 
@@ -144,10 +143,10 @@ def test_an_approval_is_for_one_caller_and_the_very_arguments(
     approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
-    assert approvals.consume(PUSH, {**ARGUMENTS, "force": False}, here) is None
-    assert approvals.consume(PUSH, ARGUMENTS, here, principal="somebody") is None
-    assert approvals.consume(PUSH, {"force": True, "remote": "origin"}, here) is not None
-    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert not approvals.permit(PUSH, {**ARGUMENTS, "force": False}, here).is_allowed
+    assert not approvals.permit(PUSH, ARGUMENTS, here, principal="somebody").is_allowed
+    assert approvals.permit(PUSH, {"force": True, "remote": "origin"}, here).is_allowed
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_an_approval_ends_when_the_tool_says_something_else(
@@ -155,9 +154,9 @@ def test_an_approval_ends_when_the_tool_says_something_else(
 ) -> None:
     approved(approvals, here)
     registry.usage.report_tool(PUSH, here, description="Does something else.")
-    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
     registry.usage.report_tool(PUSH, here, description="Does it.")
-    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
+    assert approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tools_are_named(
@@ -169,7 +168,7 @@ def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tool
     asked = approvals.request("mcp__my_mail__send", {}, here)
     approvals.answer(asked.id, here, approve=True)
     registry.usage.report_tool("mcp__my_mail__send", here, description="Sends elsewhere.")
-    assert approvals.consume("mcp__my_mail__send", {}, here) is None
+    assert not approvals.permit("mcp__my_mail__send", {}, here).is_allowed
 
 
 def test_a_tool_that_is_called_like_a_server_can_be_called(
@@ -186,7 +185,7 @@ def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
     approved(approvals, here)
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'block = ["{PUSH}"]\n')
     sandbox.later_ns = 10**10
-    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
     assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
@@ -194,13 +193,13 @@ def test_an_approval_expires_whether_it_was_given_or_not(
     sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
     id = approved(approvals, here)
-    waiting = approvals.request(PUSH, {}, here, lifetime=60)
+    waiting = approvals.request(PUSH, {}, here)
     sandbox.time += 300_000
-    assert approvals.consume(PUSH, ARGUMENTS, here) is None
     assert approvals.status(approvals.find(id, here)) is ApprovalStatus.EXPIRED
     assert approvals.waiting(here) == []
     with pytest.raises(ApprovalError, match="expired and can no longer be answered"):
         approvals.answer(waiting.id, here, approve=True)
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_a_clock_that_was_set_back_gives_no_approval(
@@ -208,7 +207,7 @@ def test_a_clock_that_was_set_back_gives_no_approval(
 ) -> None:
     approved(approvals, here)
     sandbox.time -= 500_000
-    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_a_no_is_told_once_and_cannot_be_taken_back(approvals: ApprovalService, here: Context) -> None:
@@ -259,7 +258,7 @@ def test_a_yes_at_the_client_counts_unless_a_person_denied_the_call_in_a_termina
     else:
         approvals.answer(asked.approval.id, here, approve=meanwhile != "denied")
     if meanwhile == "used":
-        approvals.consume(PUSH, ARGUMENTS, here)
+        approvals.permit(PUSH, ARGUMENTS, here)
     assert settle(approvals, asked, here, approve=True).is_allowed is is_allowed
 
 
@@ -299,12 +298,6 @@ def test_what_is_asked_in_one_project_is_unknown_in_another(
     assert approvals.waiting(here) == [asked]
 
 
-def test_an_approval_lasts_for_some_time_and_at_most_a_day(approvals: ApprovalService, here: Context) -> None:
-    for lifetime in (0, -1, 86_401, float("nan")):
-        with pytest.raises(ApprovalError, match="seconds"):
-            approvals.request(PUSH, ARGUMENTS, here, lifetime=lifetime)
-
-
 def test_old_approvals_are_forgotten_and_all_of_them_with_their_project(
     sandbox: Sandbox, registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
@@ -323,7 +316,7 @@ def test_arguments_that_were_judged_are_not_kept(
     assert run_sql(sandbox.database, "select shown from approvals") == [(asked.shown,)]
     approvals.answer(asked.id, here, approve=True)
     assert run_sql(sandbox.database, "select shown from approvals") == [("",)]
-    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
+    assert approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_who_calls_is_the_client_and_the_agents_down_to_the_one_that_calls() -> None:
@@ -342,8 +335,8 @@ with open_registry() as registry:
     here = registry.at(sys.argv[1])
     registry.tools(here)
     sys.stdin.read()
-    taken = registry.approvals.consume("mcp__git__push", json.loads(sys.argv[2]), here)
-    sys.exit(0 if taken is not None else 3)
+    permit = registry.approvals.permit("mcp__git__push", json.loads(sys.argv[2]), here)
+    sys.exit(0 if permit.is_allowed else 3)
 """
 
 
@@ -386,8 +379,8 @@ def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(
             at = mine.at(str(shop))
             if step == "ask":
                 return mine.approvals.request(PUSH, ARGUMENTS, at).id
-            taken = mine.approvals.consume(PUSH, ARGUMENTS, at)
-            return None if taken is None else taken.id
+            permit = mine.approvals.permit(PUSH, ARGUMENTS, at)
+            return permit.approval.id if permit.is_allowed and permit.approval is not None else None
 
     with ThreadPoolExecutor(8) as pool:
         (id,) = set(pool.map(work, ["ask"] * 16))

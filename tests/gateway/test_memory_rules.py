@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.ports import ServerLists
 from remit.upstream.tool_reader import read_offer
+from remit.upstream.upstream_pool import UpstreamPool
 from support.builders import servers
 from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.memory_calls import context, decision, session
@@ -314,7 +315,7 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
         str(sandbox.database.parent),
         CallMetrics(),
     )
-    async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
+    async with serve_endpoint(EndpointSpec(str(shop)), cast("UpstreamPool", links), means) as served:
         refused = await save(served, shop)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"
         assert refused["structuredContent"]["message"] == told_to_the_model

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS
+from remit.gateway.requests.downstream_eras import DOWNSTREAM_ERAS
 from remit.protocol.era import Era
 from remit.upstream.eras.negotiation import UPSTREAM_ERAS
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -19,6 +19,7 @@ from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import Health, RequestContext, ServerLists, UpstreamNotification, UpstreamStatus
 from remit.upstream.tool_reader import read_offer
 from remit.upstream.upstream_model import Upstream
+from remit.upstream.upstream_pool import UpstreamPool
 from support.sandbox import Sandbox
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -203,7 +204,7 @@ async def endpoint(
         CallMetrics(),
         keeps_journal=keeps_journal,
     )
-    async with serve_endpoint(wanted, links, means) as served:
+    async with serve_endpoint(wanted, cast("UpstreamPool", links), means) as served:
         yield served
 
 

@@ -12,7 +12,7 @@ from remit.configuration.config_model import SandboxOptions
 from remit.decision.declared_launch import Launch
 from remit.trust.server_sandbox import Sandbox, SandboxError
 from remit.upstream.launch.bubblewrap import SandboxBuilder, bubblewrap_program, started_with
-from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from remit.upstream.upstream_pool import UpstreamPool, open_upstream_pool
 from support.processes import SERVERS
 from support.upstream_pools import RecordingCaller, launch_resources, upstream
 
@@ -124,7 +124,7 @@ def inside(
 class Probe:
     """The server, which runs shell commands."""
 
-    def __init__(self, pool: LiveUpstreamPool, made: Any) -> None:
+    def __init__(self, pool: UpstreamPool, made: Any) -> None:
         self._pool = pool
         self._upstream = made
 

@@ -28,7 +28,7 @@ from remit.upstream.principal_credentials.principal_credentials import Principal
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from remit.upstream.upstream_pool import UpstreamPool, open_upstream_pool
 from support.builders import SHOP, declared
 from support.processes import SERVERS
 
@@ -94,7 +94,7 @@ async def open_pool(
     idle: float = 3_600,
     tokens: TokenStore | None = None,
     credentials: PrincipalCredentials | None = None,
-) -> AsyncGenerator[LiveUpstreamPool]:
+) -> AsyncGenerator[UpstreamPool]:
     known = {"PATH": os.environ["PATH"], **(variables or {})}
     resources = launch_resources(known, tokens=tokens, credentials=credentials)
     async with open_upstream_pool(resources, idle=idle) as pool:

@@ -14,7 +14,7 @@ from remit.settings import NESTED
 from remit.upstream.ports import Health
 from remit.upstream.tool_reader import read_offer
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveUpstreamPool
+from remit.upstream.upstream_pool import UpstreamPool
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def failing(made: LiveUpstreamPool, server: Upstream, name: str, **arguments: object) -> UpstreamError:
+async def failing(made: UpstreamPool, server: Upstream, name: str, **arguments: object) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
         await made.request(server, "tools/call", tool(name, **arguments), RecordingCaller())
     return caught.value
@@ -269,7 +269,7 @@ for line in sys.stdin:
 _SECRETS = {"API_KEY": "s3cr3t-v4lue-0f-mine", "PIN": "837261"}
 
 
-async def call_error(made: LiveUpstreamPool, server: Upstream, name: str) -> JsonRpcError:
+async def call_error(made: UpstreamPool, server: Upstream, name: str) -> JsonRpcError:
     with pytest.raises(JsonRpcError) as caught:
         await made.request(server, "tools/call", tool(name), RecordingCaller())
     return caught.value

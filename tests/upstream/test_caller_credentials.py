@@ -51,7 +51,7 @@ def remote(**others: Any) -> Upstream:
     return upstream(launch, "github", is_per_principal=True)
 
 
-async def environment(pool: upstream_pool.LiveUpstreamPool, caller: RecordingCaller) -> dict[str, str]:
+async def environment(pool: upstream_pool.UpstreamPool, caller: RecordingCaller) -> dict[str, str]:
     answer = await pool.request(server(), "tools/call", tool("environment"), caller)
     return json.loads(text_of(answer))
 

@@ -16,7 +16,7 @@ from remit.upstream.ownership import ServerLockFiles
 from remit.upstream.ports import Health
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Sharing, Upstream
-from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from remit.upstream.upstream_pool import UpstreamPool, open_upstream_pool
 from support.upstream_pools import RecordingCaller, launch_resources, text_of, tool, two_era_launch, upstream
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +55,7 @@ def single(**others: Any) -> Upstream:
     return upstream(two_era_launch("old"), sharing=Sharing.SINGLE, **others)
 
 
-async def count(pool: LiveUpstreamPool, server: Upstream, caller: RecordingCaller | None = None) -> int:
+async def count(pool: UpstreamPool, server: Upstream, caller: RecordingCaller | None = None) -> int:
     answer = await pool.request(server, "tools/call", tool("count"), caller or RecordingCaller())
     return json.loads(text_of(answer))[0]
 

@@ -11,7 +11,7 @@ from remit.decision.declared_launch import Launch, Transport
 from remit.errors import UpstreamError
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveUpstreamPool
+from remit.upstream.upstream_pool import UpstreamPool
 from support.processes import forked_server_command
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
 
@@ -44,7 +44,7 @@ def serving(kind: str) -> Generator[Upstream]:
         server.communicate()
 
 
-async def failing(made: LiveUpstreamPool, server: Upstream, name: str) -> UpstreamError:
+async def failing(made: UpstreamPool, server: Upstream, name: str) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
         await made.request(server, "tools/call", tool(name), RecordingCaller())
     return caught.value

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.approvals.approvals import (
     LIFETIME,
-    LONGEST,
     PROMPT_LIFETIME,
     Approval,
     ApprovalStatus,
@@ -77,7 +76,6 @@ class ApprovalService:
         context: Context,
         *,
         principal: str | None = None,
-        lifetime: float = LIFETIME,
         call_id: str | None = None,
         row: Key | None = None,
     ) -> Permit:
@@ -87,16 +85,13 @@ class ApprovalService:
         A call that the client's own rules ask about goes ahead if the client asked about this `call_id`.
 
         Raises:
-            ApprovalError: the arguments are not valid JSON, the lifetime is out of range, or too many
-                approvals are pending.
+            ApprovalError: the arguments are not valid JSON, or too many approvals are pending.
         """
         found = self._find(name, context, row)
         if found.decision.verdict is not Verdict.ASK:
             return Permit(found.decision.verdict is Verdict.VISIBLE, found.decision)
         binding = self._binding(found, arguments, context, principal)
-        return self.permit_bound(
-            binding, found.decision, arguments, context, lifetime=lifetime, call_id=call_id
-        )
+        return self.permit_bound(binding, found.decision, arguments, context, call_id=call_id)
 
     def permit_bound(
         self,
@@ -105,20 +100,19 @@ class ApprovalService:
         arguments: Mapping[str, object],
         context: Context,
         *,
-        lifetime: float = LIFETIME,
         call_id: str | None = None,
     ) -> Permit:
         """Consume or request the approval of a call that is already decided about, of any tool.
 
         Raises:
-            ApprovalError: the lifetime is out of range, or too many approvals are pending.
+            ApprovalError: too many approvals are pending.
         """
         if decision.asked_by_client and self._was_prompted(binding, context, call_id):
             return Permit(True, decision)
         used = self._store.use(binding, context.workspace, self._clock())
         if used is not None:
             return Permit(True, decision, used)
-        return Permit(False, decision, self._request(binding, decision, arguments, context, lifetime))
+        return Permit(False, decision, self._request(binding, decision, arguments, context))
 
     def request(
         self,
@@ -127,7 +121,6 @@ class ApprovalService:
         context: Context,
         *,
         principal: str | None = None,
-        lifetime: float = LIFETIME,
     ) -> Approval:
         """Request approval of a call, or return the unused request for the same call.
 
@@ -138,26 +131,7 @@ class ApprovalService:
         if found.decision.verdict is not Verdict.ASK:
             raise ApprovalError(f"`{name}` is {found.decision.verdict}: {found.decision.reason}")
         binding = self._binding(found, arguments, context, principal)
-        return self._request(binding, found.decision, arguments, context, lifetime)
-
-    def consume(
-        self,
-        name: str,
-        arguments: Mapping[str, object],
-        context: Context,
-        *,
-        principal: str | None = None,
-    ) -> Approval | None:
-        """Consume the approval of a call; None if there is none, or the tool needs no approval now.
-
-        Raises:
-            ApprovalError: the arguments are not valid JSON.
-        """
-        found = self._find(name, context, None)
-        if found.decision.verdict is not Verdict.ASK:
-            return None
-        binding = self._binding(found, arguments, context, principal)
-        return self._store.use(binding, context.workspace, self._clock())
+        return self._request(binding, found.decision, arguments, context)
 
     def waiting(self, context: Context) -> list[Approval]:
         """List the pending approvals of the project, oldest first."""
@@ -236,10 +210,7 @@ class ApprovalService:
         decision: Decision,
         arguments: Mapping[str, object],
         context: Context,
-        lifetime: float,
     ) -> Approval:
-        if not 0 < lifetime <= LONGEST:
-            raise ApprovalError(f"an approval lasts for more than 0 and at most {LONGEST:,.0f} seconds")
         asked = request_approval(
             self._store,
             context.workspace,
@@ -247,7 +218,6 @@ class ApprovalService:
             arguments=arguments,
             reason=decision.full_reason,
             at=self._clock(),
-            lifetime=lifetime,
         )
         if asked is None:
             raise ApprovalError(
@@ -271,7 +241,6 @@ def request_approval(
     arguments: Mapping[str, object],
     reason: str,
     at: int,
-    lifetime: float = LIFETIME,
 ) -> Approval | None:
     """Request approval, or return the earlier request for the same call; None if too many are pending.
 
@@ -286,7 +255,7 @@ def request_approval(
         shown=readable(arguments, environment_secrets(os.environ)),
         reason=reason,
         requested_at=at,
-        expires_at=at + int(lifetime * 1000),
+        expires_at=at + int(LIFETIME * 1000),
     )
     return store.request(wanted, workspace, forget_before=at - _KEPT, most=MOST_WAITING)
 

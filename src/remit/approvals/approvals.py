@@ -11,7 +11,6 @@ from remit.text.redaction import hidden
 from remit.text.untrusted_text import make_visible
 
 LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
-LONGEST = 86_400.0
 PROMPT_LIFETIME = 86_400_000  # milliseconds; a client may show its prompt for hours
 CLOCK_ERROR = 60_000  # milliseconds: if the request is further in the future, the clock was set back
 _ONE_LINE = 200  # characters

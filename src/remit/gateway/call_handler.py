@@ -41,8 +41,9 @@ from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_object
-from remit.upstream.ports import RequestContext, UpstreamPool
+from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
+from remit.upstream.upstream_pool import UpstreamPool
 
 _SEARCH = f"search for it with `{OwnTool.DISCOVER}`"
 _NO_APPROVALS = (

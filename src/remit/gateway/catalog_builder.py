@@ -80,7 +80,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
             names.of(tool.key), definitions[tool.key], context.policy.rate(tool).rating.level <= Danger.LOW
         )
         for tool in named
-        if tool.key in definitions and definitions[tool.key].tool is not None  # listed by the server itself
+        if tool.key in definitions and definitions[tool.key].raw is not None  # listed by the server itself
     }
     made_of = {each: sources.items.get(each) or item(each) for each in served.values()}
     items = {key: made_of[each] for key, each in served.items()}

@@ -4,7 +4,7 @@ from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
-from remit.upstream.ports import UpstreamPool
+from remit.upstream.upstream_pool import UpstreamPool
 
 
 class CurrentLists:
@@ -20,14 +20,9 @@ class CurrentLists:
         self._worker = worker
         self._pool = pool
         self._refresher = refresher
-        self._lists = lists
+        self.last = lists
         self._sent: PublishedLists | None = None
         refresher.consider(lists)
-
-    @property
-    def last(self) -> PublishedLists:
-        """The last published lists."""
-        return self._lists
 
     async def send(self) -> PublishedLists:
         """Return the current lists for a client, whose names stay as they are from then on.
@@ -48,10 +43,10 @@ class CurrentLists:
             RemitError: the store or the configuration cannot be used.
         """
         lists = self._worker.run_now(Inventory.quick_lists) or await self._worker.run(Inventory.lists)
-        if lists is not self._lists:
-            before, now = self._lists.catalog.upstreams, lists.catalog.upstreams
+        if lists is not self.last:
+            before, now = self.last.catalog.upstreams, lists.catalog.upstreams
             gone = frozenset(key for key, upstream in before.items() if now.get(key) != upstream)
-            self._lists = lists
+            self.last = lists
             self._refresher.consider(lists)
             if gone:
                 await self._pool.drop(gone)

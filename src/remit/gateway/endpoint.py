@@ -27,7 +27,8 @@ from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_object
 from remit.trust.definition_pin import instructions_pin
-from remit.upstream.ports import RequestContext, UpstreamPool
+from remit.upstream.ports import RequestContext
+from remit.upstream.upstream_pool import UpstreamPool
 
 SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
 SCOPE = "remit/scope"  # a key of `_meta`; `scope` among the parameters works too
@@ -128,15 +129,12 @@ class LiveEndpoint:
         item = None if key is None else catalog.items.get(key)
         return None if item is None else item.get("inputSchema")
 
-    async def call(self, asked: Params, caller: RequestContext) -> Answer:
-        """Call a tool.
+    async def call(self, asked: Params, caller: RequestContext, *, is_models: bool = False) -> Answer:
+        """Call a tool; a call is surely the model's if it came through `call_tool`.
 
         Raises:
             JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
-        return await self._call(asked, caller, is_models=False)
-
-    async def _call(self, asked: Params, caller: RequestContext, *, is_models: bool) -> Answer:
         name = asked.get("name")
         if not isinstance(name, str):
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` must be a string")
@@ -255,7 +253,7 @@ class LiveEndpoint:
         except BadArgumentsError as error:
             return failure(f"`{OwnTool.CALL}`: {error}")
         try:
-            return await self._call(inner, caller, is_models=True)
+            return await self.call(inner, caller, is_models=True)
         except UnservedToolError as error:
             return error.answer
         except JsonRpcError as error:

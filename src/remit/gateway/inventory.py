@@ -107,25 +107,16 @@ class Inventory:
     """Keeps the catalog of one endpoint, and checks before each answer that it is current."""
 
     def __init__(self, registry: Registry, make: Callable[[], Context], chosen: EndpointChoice) -> None:
-        self._registry = registry
+        self.registry = registry
         self._supply = registry.catalog
         self._make = make  # called again, since an agent's definition may change
         self._chosen = chosen
-        self._context = replace(make(), starts_servers=True)
+        # The client and workspace, without rules and states.
+        self.context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
         self._uses: Mapping[Key, tuple[int, int]] | None = None  # as of the first catalog
         self._lists: tuple[Sequence[ToolDecision], PublishedLists] | None = None
         self._sent: PublishedLists | None = None  # the last lists that a client got
-
-    @property
-    def registry(self) -> Registry:
-        """The registry that the inventory reads."""
-        return self._registry
-
-    @property
-    def context(self) -> Context:
-        """The client and workspace, without rules and states."""
-        return self._context
 
     def catalog(self) -> EndpointCatalog:
         """Return the catalog; the same object while nothing changes."""
@@ -134,7 +125,7 @@ class Inventory:
     def reachable_memories(self) -> frozenset[str] | None:
         """Return the memories that the endpoint may use; None: all."""
         shared = self._current().configured.configuration.memory_projects
-        return reachable_memories(self._context.workspace, shared)
+        return reachable_memories(self.context.workspace, shared)
 
     def target(self, name: str) -> ResolvedCall:
         """Find the target of a call by name, with the current decision about it."""
@@ -187,7 +178,7 @@ class Inventory:
 
     def places(self) -> list[str]:
         """Return the files and directories that affect the lists."""
-        return self._supply.places(self._context)
+        return self._supply.places(self.context)
 
     def store_files(self) -> list[str]:
         """Return the files that change whenever any process writes to the store."""
@@ -228,7 +219,7 @@ class Inventory:
 
     def snapshot(self) -> Snapshot:
         """Take a snapshot of the states."""
-        return self._registry.states.snapshot(self._context)
+        return self.registry.states.snapshot(self.context)
 
     def _current(self) -> _Kept:
         kept = self._kept
@@ -244,7 +235,7 @@ class Inventory:
         """Rebuild only if something really changed: a file may only have been touched."""
         supply = self._supply
         stamps = None if kept is None else supply.stamps(kept.looked_at)  # taken before any file is read
-        configured, revision = supply.configured(self._context), supply.revision()
+        configured, revision = supply.configured(self.context), supply.revision()
         is_same = kept is not None and configured.said == kept.configured.said and revision == kept.revision
         if kept is not None and supply.are_unchanged(kept.read.inputs):
             if is_same:
@@ -256,13 +247,13 @@ class Inventory:
             if kept is not None and is_same and read.says(kept.read):  # a file was only touched
                 are_all = read.inputs.keys() == kept.read.inputs.keys()
                 return kept._replace(read=read, stamps=stamps if are_all else None)
-            self._context = replace(self._make(), starts_servers=True)
-            configured, revision = supply.configured(self._context), supply.revision()
+            self.context = replace(self._make(), starts_servers=True)
+            configured, revision = supply.configured(self.context), supply.revision()
         return self._make_catalog(read, configured, revision)
 
     def _read(self) -> _Read:
-        resolved = self._supply.resolved(self._context)
-        return _Read(self._supply.inputs(self._context), resolved)
+        resolved = self._supply.resolved(self.context)
+        return _Read(self._supply.inputs(self.context), resolved)
 
     def _make_catalog(self, read: _Read, configured: CatalogConfiguration, revision: int) -> _Kept:
         configuration = configured.configuration
@@ -277,7 +268,7 @@ class Inventory:
                 context=context,
                 plan=plan,
                 listed=roster.at(Snapshot()),
-                definitions=self._registry.catalog.definitions(tools, context),
+                definitions=self.registry.catalog.definitions(tools, context),
                 extras=self._supply.extras(context),
                 resolved=read.by_key,
                 trusts=self._supply.trusts(context),

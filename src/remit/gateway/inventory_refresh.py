@@ -25,8 +25,9 @@ from remit.gateway.requests.request_contexts import ClientlessRequestContext
 from remit.gateway.server_list_keeper import MOST_AT_ONCE, ServerListKeeper
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.call_statistics import TokenBucket
-from remit.upstream.ports import PARTS, RELAYED, TOOLS, RequestContext, ServerLists, UpstreamPool
+from remit.upstream.ports import PARTS, RELAYED, TOOLS, RequestContext, ServerLists
 from remit.upstream.upstream_model import Failure, Offer, Upstream
+from remit.upstream.upstream_pool import UpstreamPool
 
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
 NAMED = 10.0  # seconds that a request for something unknown waits for servers that are being asked

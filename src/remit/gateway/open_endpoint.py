@@ -36,7 +36,7 @@ from remit.gateway.server_list_keeper import OfferReader, ServerListKeeper
 from remit.presentation.serving_plan import EndpointChoice
 from remit.registry import Registry
 from remit.sessions.install_notices import NoticeKind, notices_section
-from remit.upstream.ports import UpstreamPool
+from remit.upstream.upstream_pool import UpstreamPool
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory

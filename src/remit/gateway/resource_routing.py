@@ -17,7 +17,8 @@ from remit.presentation.listing_strategies import ROOM, ToolGroup, definitions_o
 from remit.presentation.resource_addresses import fit
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_list, as_object
-from remit.upstream.ports import Health, RequestContext, UpstreamPool
+from remit.upstream.ports import Health, RequestContext
+from remit.upstream.upstream_pool import UpstreamPool
 
 _MOST_LINKED = 1_000
 

@@ -5,36 +5,21 @@ its clients is offered, so a list does not depend on who called last. A session 
 what its server does not offer to it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from remit.decision.declarations import Key
 from remit.text.json_values import as_object
 from remit.upstream.ports import ServerLists, canonical_capabilities
 
-
-class _Offer(NamedTuple):
-    """The tools in one list, by name."""
-
-    tools: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, tools: Iterable[Any]) -> "_Offer":
-        named = ((as_object(each).get("name"), each) for each in tools)
-        return cls({name: each for name, each in named if isinstance(name, str)})
-
-    def without(self, gone: Collection[str]) -> "_Offer":
-        return _Offer({name: each for name, each in self.tools.items() if name not in gone})
-
-
-_NOTHING = _Offer({})
+ToolsByName = Mapping[str, Any]
 
 
 class SessionOffers:
     """The lists of each server, by the capabilities of the session that got them."""
 
     def __init__(self) -> None:
-        self._found: dict[Key, dict[str, _Offer]] = {}
+        self._found: dict[Key, dict[str, ToolsByName]] = {}
         self._complete: set[Key] = set()  # servers that were asked with all capabilities
 
     def combined(self, key: Key, found: ServerLists) -> ServerLists:
@@ -46,13 +31,13 @@ class SessionOffers:
         if not found.is_partial:
             self._complete.add(key)
         found = found._replace(is_partial=key not in self._complete)
-        offers, new = self._found.setdefault(key, {}), _Offer.of(found.tools)
-        gone = offers.get(found.offered_to, _NOTHING).tools.keys() - new.tools.keys()
+        offers, new = self._found.setdefault(key, {}), _by_name(found.tools)
+        gone = offers.get(found.offered_to, {}).keys() - new.keys()
         for capabilities, offer in offers.items():
-            offers[capabilities] = offer.without(gone) if gone else offer
+            offers[capabilities] = {name: each for name, each in offer.items() if name not in gone}
         offers[found.offered_to] = new
-        others = {name: each for offer in offers.values() for name, each in offer.tools.items()}
-        more = [each for name, each in others.items() if name not in new.tools]
+        others = {name: each for offer in offers.values() for name, each in offer.items()}
+        more = [each for name, each in others.items() if name not in new]
         return found._replace(tools=[*found.tools, *more]) if more else found
 
     def lacks(self, key: Key, capabilities: Mapping[str, Any], name: str) -> bool:
@@ -61,4 +46,9 @@ class SessionOffers:
         if len(offers) < 2:  # all are offered the same, as far as is known
             return False
         offer = offers.get(canonical_capabilities(capabilities))
-        return offer is not None and name not in offer.tools
+        return offer is not None and name not in offer
+
+
+def _by_name(tools: Iterable[Any]) -> ToolsByName:
+    named = ((as_object(each).get("name"), each) for each in tools)
+    return {name: each for name, each in named if isinstance(name, str)}

@@ -24,29 +24,12 @@ def item(served: ServedDefinition) -> Item:
     Titles and descriptions are cleaned; names, types and values stay as the server sent them. Only a tool
     that Remit rates as reading may call itself so: clients run such a tool without asking.
     """
-    definition = served.definition
-    made = _item(served.name, definition)
+    raw = served.definition.raw
+    assert raw is not None  # noqa: S101 - its server listed it
+    made: Item = {"name": served.name, **json.loads(raw)}
     hints: object = made.get("annotations")
     if not served.is_reading and isinstance(hints, dict) and "readOnlyHint" in hints:
         made["annotations"] = {
             name: hint for name, hint in cast("Item", hints).items() if name != "readOnlyHint"
         }
-    return made if definition.raw is not None and is_clean_json(definition.raw) else clean_item(made)
-
-
-def _item(name: str, definition: Definition) -> Item:
-    if definition.raw is not None:
-        return {"name": name, **json.loads(definition.raw)}
-    made: Item = {"name": name}
-    if definition.title is not None:
-        made["title"] = definition.title
-    if definition.description is not None:
-        made["description"] = definition.description
-    made["inputSchema"] = (
-        EMPTY_SCHEMA if definition.input_schema is None else json.loads(definition.input_schema)
-    )
-    if definition.output_schema is not None:
-        made["outputSchema"] = json.loads(definition.output_schema)
-    if definition.annotations is not None:
-        made["annotations"] = json.loads(definition.annotations)
-    return made
+    return made if is_clean_json(raw) else clean_item(made)

@@ -1,7 +1,7 @@
 """The eras of the Model Context Protocol: groups of revisions that share one handshake and one envelope.
 
 A new revision that changes either is one more member here, one adapter in `upstream/eras/`, named in its
-`negotiation.py`, and one in `gateway/eras/`, named in its `known_eras.py`.
+`negotiation.py`, and one in `gateway/requests/downstream_eras.py`.
 """
 
 from enum import Enum

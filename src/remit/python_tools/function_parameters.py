@@ -2,9 +2,11 @@
 
 import inspect
 import json
+import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from textwrap import dedent
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -14,7 +16,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from remit.errors import ArgumentsError, ToolError
-from remit.python_tools.docstring_parameters import read_docstring
 from remit.text.spelling import did_you_mean
 
 Schema = dict[str, object]
@@ -25,15 +26,8 @@ _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _MOST_REASONS = 3
 _FRAMEWORKS = ("agents", "fastmcp", "langchain", "langchain_core", "langgraph", "mcp", "pydantic_ai")
 _CONTEXTS = (  # the classes by which they pass a context to a tool
-    "Context",
-    "InjectedState",
-    "InjectedStore",
-    "InjectedToolArg",
-    "InjectedToolCallId",
-    "RunContext",
-    "RunContextWrapper",
-    "ToolContext",
-    "ToolRuntime",
+    *("Context", "InjectedState", "InjectedStore", "InjectedToolArg", "InjectedToolCallId", "RunContext"),
+    *("RunContextWrapper", "ToolContext", "ToolRuntime"),
 )
 _RULES = {
     "bool_type": "must be true or false",
@@ -51,6 +45,10 @@ _RULES = {
     "tuple_type": "must be a list",
 }
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+_SECTION = re.compile(
+    r"^(?:Args|Arguments|Parameters):[ \t]*\n((?:[ \t]+\S.*(?:\n|$)|[ \t]*\n)+)", re.MULTILINE
+)
+_ENTRY = re.compile(r"(\w+)(?: *\([^)]*\))?: *(.*)")
 
 
 class Arguments(NamedTuple):
@@ -78,7 +76,7 @@ class FunctionParameters:
         given = [each for each in signature.parameters.values() if each.name not in bound]
         self._parameters = [_checked(each, hints.get(each.name), name) for each in given]
         text = inspect.getdoc(inner) or inspect.getdoc(_called(inner)) or ""
-        self.description, described = read_docstring(text, [each.name for each in given])
+        self.description, described = _read_docstring(text, [each.name for each in given])
         self._model, self.input_schema = _model(self._parameters, hints, described, name)
 
     def read(self, given: Mapping[str, object]) -> Arguments:
@@ -150,6 +148,29 @@ def function_name(function: Callable[..., object]) -> str:
     """Return the name of a function; of a callable object, the name of its class."""
     inner = unwrapped(function)
     return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def _read_docstring(text: str, parameters: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Split a docstring into its text, and what its `Args:` section, in Google's style, says of parameters.
+
+    One whose section has anything but these parameters stays as it is.
+    """
+    section = _SECTION.search(text)
+    if section is None:
+        return text, {}
+    found: dict[str, str] = {}
+    name = ""
+    for line in dedent(section[1]).splitlines():
+        entry = None if line.startswith((" ", "\t")) else _ENTRY.match(line)
+        if entry is not None and entry[1] in parameters:
+            name = entry[1]
+            found[name] = entry[2]
+        elif name and (line.startswith((" ", "\t")) or not line):
+            found[name] = f"{found[name]} {line.strip()}".strip()
+        elif line:
+            return text, {}
+    rest = f"{text[: section.start()].rstrip()}\n\n{text[section.end() :].lstrip()}".strip()
+    return rest, found
 
 
 def _called(function: Callable[..., object]) -> Callable[..., object]:

@@ -47,7 +47,7 @@ class StateAwareRegistry(Generic[Tool]):
             name: each if isinstance(each, DetectedState) else DetectedState(each)
             for name, each in states.items()
         }
-        self._implications = Implications(
+        self.implications = Implications(
             tuple(self.states), {name: each.implies for name, each in self.states.items()}
         )
         self._timeout = timeout
@@ -69,7 +69,7 @@ class StateAwareRegistry(Generic[Tool]):
             ConditionError: the condition is invalid, or uses an undeclared state.
         """
         needed = condition(states=StateScope(all=tuple(required_states)), when=when, location=location)
-        vocabulary = Vocabulary(states=self._implications.names, variables={"location": LOCATION})
+        vocabulary = Vocabulary(states=self.implications.names, variables={"location": LOCATION})
         for mistake in check(needed, vocabulary):
             raise mistake.as_error()
         self._tools.append(Registered(tool, needed, namespace))
@@ -80,7 +80,7 @@ class StateAwareRegistry(Generic[Tool]):
         asked = {name: self._ask(name) for name in self.states}
         deadline = time.monotonic() + self._timeout
         values = {name: each.answer(deadline, self._timeout) for name, each in asked.items()}
-        return Snapshot(states=self._implications.close(values), variables={"location": dict(location or {})})
+        return Snapshot(states=self.implications.close(values), variables={"location": dict(location or {})})
 
     def detect_current_states(self) -> list[str]:
         """List the states that hold now."""
@@ -91,10 +91,10 @@ class StateAwareRegistry(Generic[Tool]):
     ) -> list[Tool]:
         """List the tools that are available when exactly these states and those they imply hold."""
         holding = set(states)
-        if unknown := holding.difference(self._implications.names):
+        if unknown := holding.difference(self.implications.names):
             raise StateError(f"no state is called `{min(unknown)}`")
         values = {name: StateValue(True, "given") for name in holding}
-        closed = self._implications.close(values)
+        closed = self.implications.close(values)
         return self.tools_for(Snapshot(states=closed, variables={"location": dict(location or {})}))
 
     def tools_for(self, snapshot: Snapshot) -> list[Tool]:

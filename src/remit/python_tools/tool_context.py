@@ -25,7 +25,7 @@ from remit.decision.tool_names import MCP
 from remit.decision.tools import Tool
 from remit.errors import StoreUnavailableError, UnknownStateError
 from remit.python_tools.recorded_call import RecordedCall
-from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
+from remit.python_tools.state_registry import StateAwareRegistry
 from remit.registry import Registry
 from remit.states.location import check_location
 from remit.text.spelling import did_you_mean
@@ -52,7 +52,6 @@ class ToolContextSource:
 
     def __init__(self, detected: StateAwareRegistry[object], project: str | None) -> None:
         self._detected = detected
-        self._implications = _implications(detected.states)
         self._lock = RLock()  # only one thread may use the store at a time
         self._is_closed = False
         self._registry = None if project is None else open_registry()
@@ -87,10 +86,10 @@ class ToolContextSource:
     def vocabulary(self) -> Vocabulary:
         """The states and variables that conditions may use."""
         if self._registry is None:
-            return Vocabulary(states=self._implications.names, variables={"location": LOCATION})
+            return Vocabulary(states=self._detected.implications.names, variables={"location": LOCATION})
         with self._opened():
             known = [each.name for each in self._registry.states.reports(self._context)]
-        return Vocabulary(states={*self._implications.names, *known}, variables=_OF_A_PROJECT)
+        return Vocabulary(states={*self._detected.implications.names, *known}, variables=_OF_A_PROJECT)
 
     @property
     def ways(self) -> dict[str, str]:
@@ -221,9 +220,8 @@ class ToolContextSource:
         known = self.vocabulary.states
         for name in holding:
             require_state(name, known)
-        closed = Implications(known, _implied(self._detected.states)).close(
-            {name: StateValue(True, "given") for name in holding}
-        )
+        implied = {name: each.implies for name, each in self._detected.states.items()}
+        closed = Implications(known, implied).close({name: StateValue(True, "given") for name in holding})
         context = self._project_context()
         variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}
         return replace(context, snapshot=Snapshot(states=closed, variables=variables))
@@ -243,11 +241,3 @@ def require_state(name: str, known: Collection[str]) -> None:
     if name not in known:
         hint = did_you_mean(name, known) or "declare it with its detector"
         raise UnknownStateError(f"no state is called `{name}`", hint=hint)
-
-
-def _implications(states: Mapping[str, DetectedState]) -> Implications:
-    return Implications(tuple(states), _implied(states))
-
-
-def _implied(states: Mapping[str, DetectedState]) -> Mapping[str, Collection[str]]:
-    return {name: each.implies for name, each in states.items()}

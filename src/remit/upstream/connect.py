@@ -12,8 +12,8 @@ from remit.protocol.era import Era
 from remit.protocol.json_rpc import Params
 from remit.upstream.connection import Connection
 from remit.upstream.launch.ready_server import ReadyServer
-from remit.upstream.messaging.demultiplexer import OnNotification
-from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
+from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
+from remit.upstream.transports.message_transport import MessageTransport, TransportFactory
 from remit.upstream.transports.process import ProcessRecord, start_process
 from remit.upstream.transports.stdio_transport import StdioTransport
 from remit.upstream.transports.watchdog import Watchdog
@@ -73,7 +73,7 @@ async def open_stdio_transport(
     ) as process:
         record.process = process
 
-        async def make_transport(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+        async def make_transport(receiver: Demultiplexer, tasks: TaskGroup) -> MessageTransport:
             transport = StdioTransport(process, receiver)
             tasks.start_soon(transport.listen)
             return transport

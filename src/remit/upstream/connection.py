@@ -16,7 +16,7 @@ from remit.protocol.json_rpc import Answer, Params
 from remit.protocol.tracing import Switch, TracedRequest, with_trace
 from remit.text.json_values import as_object
 from remit.upstream.eras.negotiation import UPSTREAM_ERAS, negotiate
-from remit.upstream.eras.upstream_era import HandshakeResult, UpstreamEra
+from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
 from remit.upstream.messaging.messages import Message, ProtocolError
 from remit.upstream.messaging.pending_requests import PendingRequest
@@ -41,7 +41,7 @@ class Connection:
         self._transport: MessageTransport | None = None
         self.demultiplexer = Demultiplexer(tasks, on_notification)
         self.handshake = HandshakeResult(era=Era.SESSION, version="")  # until it is open
-        self.era: UpstreamEra = UPSTREAM_ERAS[Era.SESSION]
+        self.era = UPSTREAM_ERAS[Era.SESSION]
 
     @property
     def keeps_state(self) -> bool:

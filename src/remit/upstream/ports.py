@@ -5,8 +5,7 @@ edge.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from remit.decision.declarations import Key
 from remit.presentation.app_metadata import EXTENSION as APPS
 from remit.protocol.json_rpc import Answer, Params
-from remit.upstream.upstream_model import Failure, Upstream
+from remit.upstream.upstream_model import Failure
 
 
 class RequestContext(Protocol):
@@ -158,72 +157,3 @@ class UpstreamNotification(NamedTuple):
     key: Key
     method: str
     params: Params
-
-
-class UpstreamPool(Protocol):
-    """The upstreams of a gateway, each started on first use; a failure does not affect the others."""
-
-    async def request(
-        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
-    ) -> Answer:
-        """Forward a request, and return the raw answer.
-
-        `_meta.progressToken` in the parameters is the caller's own. Cancelling the surrounding scope cancels
-        the request upstream.
-
-        Raises:
-            JsonRpcError: the upstream answers with an error.
-            RestartedError: a call needs a session that `list_first` did not list.
-            UpstreamError: it cannot be reached, or violates the protocol.
-        """
-        ...
-
-    async def claim(self, upstream: Upstream) -> None:
-        """Make sure that this process may run a server that only one may run.
-
-        Raises:
-            OwnedElsewhereError: another process does.
-        """
-        ...
-
-    async def list_all(
-        self,
-        upstream: Upstream,
-        *,
-        parts: frozenset[str] = TOOLS,
-        caller: RequestContext | None = None,
-    ) -> ServerLists:
-        """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
-
-        Raises:
-            UpstreamError: it cannot be reached, or violates the protocol.
-        """
-        ...
-
-    async def list_first(
-        self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
-    ) -> ServerLists | None:
-        """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
-
-        Another process may list other tools, and so may one that announced a change.
-
-        Raises:
-            UpstreamError: it cannot be reached, or violates the protocol.
-        """
-        ...
-
-    def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]: ...
-
-    def statuses(self) -> list[UpstreamStatus]: ...
-
-    async def drop(self, keys: frozenset[Key]) -> None:
-        """End the sessions of upstreams that are no longer available, or whose entry changed."""
-        ...
-
-    def has_own(self, session: str) -> bool:
-        """Return whether a caller's session has upstream sessions that belong to it alone."""
-        ...
-
-    async def leave(self, session: str) -> None:
-        """End the upstream sessions that belong to a caller's session alone."""
-        ...

@@ -36,8 +36,8 @@ _RESTARTED = "restarted after its tools were listed"
 T = TypeVar("T")
 
 
-class LiveUpstreamPool:
-    """A pool of processes and remote servers."""
+class UpstreamPool:
+    """The upstreams of a gateway, each started on first use; a failure does not affect the others."""
 
     def __init__(self, resources: LaunchResources, tasks: TaskGroup, *, idle: float = IDLE) -> None:
         self._resources = resources
@@ -51,6 +51,9 @@ class LiveUpstreamPool:
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
     ) -> Answer:
         """Forward a request, and return the raw answer.
+
+        `_meta.progressToken` in the parameters is the caller's own. Cancelling the surrounding scope cancels
+        the request upstream.
 
         Raises:
             JsonRpcError: the upstream answers with an error.
@@ -101,6 +104,8 @@ class LiveUpstreamPool:
         self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
     ) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
+
+        Another process may list other tools, and so may one that announced a change.
 
         Raises:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
@@ -289,12 +294,12 @@ async def _failed(
 @asynccontextmanager
 async def open_upstream_pool(
     resources: LaunchResources, *, idle: float = IDLE
-) -> AsyncGenerator[LiveUpstreamPool]:
+) -> AsyncGenerator[UpstreamPool]:
     """Open a pool, and end all its upstreams when the block ends."""
     silence_http_loggers()
     try:
         async with anyio.create_task_group() as tasks:
-            yield LiveUpstreamPool(resources, tasks, idle=idle)
+            yield UpstreamPool(resources, tasks, idle=idle)
             tasks.cancel_scope.cancel()
     finally:
         resources.watchdog.close()

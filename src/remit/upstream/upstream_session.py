@@ -45,7 +45,7 @@ class UpstreamSession:
         self._request = request
         self._scope = anyio.CancelScope()
         self._record = ProcessRecord()
-        self._secrets: Callable[[], frozenset[str]] = frozenset
+        self.secrets: Callable[[], frozenset[str]] = frozenset  # values that must never be shown
         self._is_dismissed = False
         self._output: tuple[str, list[str]] = "", []  # what it wrote last, and the lines without secrets
         self.key = key
@@ -110,22 +110,18 @@ class UpstreamSession:
 
     def explain(self, error: BaseException) -> Failure:
         """Explain an error, without secrets."""
-        return explain(error, self._record, self._upstream, self._secrets())
+        return explain(error, self._record, self._upstream, self.secrets())
 
     def redacted(self, error: JsonRpcError) -> JsonRpcError:
         """Return an error that its server answered with, without secrets."""
-        return redacted_error(error, self._secrets())
-
-    def secrets(self) -> frozenset[str]:
-        """Return the values that must never be shown."""
-        return self._secrets()
+        return redacted_error(error, self.secrets())
 
     def output(self) -> list[str]:
         """Return the last lines that its process wrote to stderr, without secrets."""
         process = self._record.process
         text = "" if process is None else process.tail.text
         if text != self._output[0]:  # hiding secrets takes longer than comparing, and this is asked often
-            self._output = text, last_output(self._record, self._secrets())
+            self._output = text, last_output(self._record, self.secrets())
         return self._output[1]
 
     async def run(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
@@ -155,7 +151,7 @@ class UpstreamSession:
         except NotReadyError as error:
             self.failure = error.failure
             raise LostError from None
-        self._secrets = ready.secrets
+        self.secrets = ready.secrets
         with anyio.fail_after(upstream.deadline) as starting:
             transport = resources.open_transport(ready, self._record)
             async with connect(transport, self._request, on_notification) as connection:

@@ -26,15 +26,12 @@ def test_a_token_is_given_once_and_only_its_hash_is_kept(tmp_path: Path) -> None
     assert token not in (tmp_path / "tokens.json").read_text("utf-8")
 
 
-def test_a_token_keeps_its_role_and_one_of_an_older_file_is_a_users(tmp_path: Path) -> None:
+def test_a_token_keeps_its_role(tmp_path: Path) -> None:
     TokenFile(str(tmp_path)).add("ci", projects=[], agents=[], role=Role.READER, at=5)
     (grant,) = TokenFile(str(tmp_path)).grants()
     assert grant.role is Role.READER
     path = tmp_path / "tokens.json"
-    path.write_text(path.read_text("utf-8").replace('"role": "reader",', ""), "utf-8")
-    (grant,) = TokenFile(str(tmp_path)).grants()
-    assert grant.role is Role.USER
-    path.write_text(path.read_text("utf-8").replace('"agents"', '"role": "king", "agents"'), "utf-8")
+    path.write_text(path.read_text("utf-8").replace('"reader"', '"king"'), "utf-8")
     with pytest.raises(TokenError, match="cannot be read"):
         TokenFile(str(tmp_path)).grants()
 

@@ -7,7 +7,7 @@ from typing import Any
 from remit.presentation.results.excerpts import Excerpt
 from remit.presentation.results.result_document import document_of
 from remit.presentation.results.result_limit import ResultLimit
-from remit.presentation.results.shortened_result import NOTE_KEY, OutputSchema, excerpt_answer, shortened
+from remit.presentation.results.shortened_result import NOTE_KEY, excerpt_answer, shortened
 from remit.protocol.json_rpc import Answer
 
 LIMIT = ResultLimit(tokens=1_000)
@@ -19,8 +19,7 @@ def answer_of(value: object, **more: object) -> Answer:
 
 
 def short(answer: Answer, is_valid: Callable[[Any], bool] | None = None) -> Answer:
-    schema = None if is_valid is None else OutputSchema(is_valid)
-    return shortened(answer, document_of(answer), "abc123", LIMIT, schema)
+    return shortened(answer, document_of(answer), "abc123", LIMIT, is_valid)
 
 
 def has_only(*names: str) -> Callable[[Any], bool]:

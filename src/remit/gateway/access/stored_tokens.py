@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from remit.configuration.config_model import Role
 from remit.decision.projects import Project
 from remit.errors import StoreError, TokenError
-from remit.gateway.access.token_grants import Grant, digest, name_taken, new_token, read_grants
+from remit.gateway.access.token_file import TokenFile
+from remit.gateway.access.token_grants import Grant, digest, name_taken, new_token
 
 _log = logging.getLogger("remit.gateway")
 
@@ -94,7 +95,7 @@ class StoredTokens:
 
     def _read(self) -> tuple[int, Sequence[Grant]]:
         revision = self._rows.revision()
-        self._known = revision, read_grants([_fields(*row) for row in self._rows.all()])
+        self._known = revision, [_grant(*row) for row in self._rows.all()]
         return self._known
 
     def _read_again(self) -> None:
@@ -148,14 +149,15 @@ class StoredTokens:
         return self._rows.revoke(name)
 
 
-def _fields(
-    name: str, digest: str, projects: str, agents: str, created_at: int, role: str
-) -> dict[str, object]:
-    return {
-        "name": name,
-        "sha256": digest,
-        "projects": json.loads(projects),
-        "agents": json.loads(agents),
-        "role": role,
-        "created_at": created_at,
-    }
+def _grant(name: str, digest: str, projects: str, agents: str, created_at: int, role: str) -> Grant:
+    return Grant(
+        name=name,
+        digest=digest,
+        projects=tuple(Project(**each) for each in json.loads(projects)),
+        agents=tuple(json.loads(agents)),
+        role=Role(role),
+        created_at=created_at,
+    )
+
+
+Tokens = TokenFile | StoredTokens  # of this machine's user, or of all nodes that share a store

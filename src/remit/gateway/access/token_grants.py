@@ -1,11 +1,11 @@
-"""The grants of gateway tokens, and the port to where they are stored."""
+"""The grants of gateway tokens."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from remit.configuration.config_model import Role
 from remit.decision.projects import Project
@@ -31,30 +31,6 @@ class Grant:
         return Principal(name=self.name, memberships=(membership,), agents=self.agents, token=self.digest)
 
 
-class Tokens(Protocol):
-    """Stores the grants of tokens: in a file, or in the store that several nodes share."""
-
-    def close(self) -> None: ...
-
-    def follow(self) -> None: ...  # changes, until closed
-
-    def grants(self) -> Sequence[Grant]: ...
-
-    def newer(self) -> Callable[[], object] | None: ...  # reads grants that are known to have changed
-
-    def add(
-        self,
-        name: str,
-        *,
-        projects: Sequence[Project],
-        agents: Sequence[str],
-        role: Role = Role.USER,
-        at: int,
-    ) -> str: ...
-
-    def revoke(self, name: str) -> bool: ...
-
-
 def read_grants(items: object) -> list[Grant]:
     """Read stored grants.
 
@@ -72,7 +48,7 @@ def _grant(item: Mapping[str, Any]) -> Grant:
         digest=str(item["sha256"]),
         projects=tuple(Project(str(each["path"]), str(each["hash"])) for each in _list(item["projects"])),
         agents=tuple(map(str, _list(item["agents"]))),
-        role=Role(item.get("role", Role.USER)),  # older files have none
+        role=Role(item["role"]),
         created_at=int(item["created_at"]),
     )
 

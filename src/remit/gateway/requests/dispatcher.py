@@ -4,7 +4,7 @@ It passes the endpoint's answers on unchanged: it neither validates them again n
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from hashlib import sha256
 from time import perf_counter
@@ -15,8 +15,6 @@ from anyio.abc import TaskGroup
 
 from remit.configuration.config_model import Role
 from remit.errors import RemitError
-from remit.gateway.eras.downstream_era import EndpointContext
-from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS
 from remit.gateway.ports import (
     Endpoint,
     EndpointChange,
@@ -24,9 +22,9 @@ from remit.gateway.ports import (
     ListKind,
     PublishedList,
     SessionView,
-    ToolCounts,
 )
 from remit.gateway.requests.client_request import ClientRequest, ClientSession, without_envelope
+from remit.gateway.requests.downstream_eras import DOWNSTREAM_ERAS, EndpointContext
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClientlessRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
@@ -58,7 +56,7 @@ class Dispatcher:
         self.statistics = CallStatistics()
         self.sessions = 0
         self.calls_in_flight = 0
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._tasks = tasks
         self._endpoint_context = EndpointContext(
             roots=opening.roots,
@@ -84,19 +82,9 @@ class Dispatcher:
             "logging/setLevel": self._set_level,
         }
 
-    @property
-    def tool_counts(self) -> ToolCounts:
-        """How many tools the endpoint lists, of those that can be called."""
-        return self._endpoint.tool_counts
-
-    @property
-    def instructions(self) -> str | None:
-        """The endpoint's instructions for models."""
-        return self._endpoint.instructions
-
     def capabilities(self, era: Era) -> dict[str, Any]:
         """Return the endpoint's capabilities in the form of an era."""
-        declared = self._endpoint.capabilities
+        declared = self.endpoint.capabilities
         shown: dict[str, Any] = {"tools": {"listChanged": True}}
         if "resources" in declared:
             shown["resources"] = {"subscribe": True, "listChanged": True}
@@ -105,10 +93,6 @@ class Dispatcher:
         shown |= {name: {} for name in ("completions", "logging") if name in declared}
         extensions = DOWNSTREAM_ERAS[era].extensions_key
         return {**shown, extensions: declared[extensions]} if declared.get(extensions) else shown
-
-    def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Return the input schema of a tool."""
-        return self._endpoint.input_schema(name)
 
     def serves(self, method: str) -> bool:
         """Check whether a method exists."""
@@ -153,7 +137,7 @@ class Dispatcher:
     def is_bound(self, session: ClientSession) -> bool:
         """Return whether a session has more here than its state: subscriptions, or a server of its own."""
         has_uris = session.subscriber is not None and bool(session.subscriber.uris)
-        return has_uris or self._endpoint.is_bound(session.name)
+        return has_uris or self.endpoint.is_bound(session.name)
 
     def start_notifying(self, session: ClientSession, notify: Notify) -> None:
         """Start notifying a session of changes."""
@@ -173,11 +157,11 @@ class Dispatcher:
         if session.subscriber is not None:
             orphaned = self.subscribers.remove(session.subscriber)
             await self._unsubscribe_all(orphaned, ClientlessRequestContext(session.name, session.principal))
-        await self._endpoint.leave(session.name)
+        await self.endpoint.leave(session.name)
 
     async def relay_changes(self) -> None:
         """Forward the endpoint's changes to subscribers until cancelled."""
-        async with self._endpoint.changes() as changes:
+        async with self.endpoint.changes() as changes:
             async for change in changes:
                 self.subscribers.notify(change)
 
@@ -191,33 +175,34 @@ class Dispatcher:
         return era.answer({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method)
 
     async def _discover(self, request: ClientRequest, _: Params) -> Answer:
-        self._endpoint.list_for_all()  # a list follows
+        self.endpoint.list_for_all()  # a list follows
         answer: Answer = {
             "supportedVersions": list(request.era.versions),
             "capabilities": self.capabilities(request.era),
         }
-        return {**answer, "instructions": self.instructions} if self.instructions else answer
+        instructions = self.endpoint.instructions
+        return {**answer, "instructions": instructions} if instructions else answer
 
     async def _list_tools(self, request: ClientRequest, params: Params) -> Answer:
         session = request.session
-        self._endpoint.meet(request.principal)
+        self.endpoint.meet(request.principal)
         if session is None:  # the list must not depend on the client
-            self._endpoint.list_for_all()
-            return self._list("tools", await self._endpoint.tools(params))
+            self.endpoint.list_for_all()
+            return self._list("tools", await self.endpoint.tools(params))
         if session.withheld is None:
-            await self._endpoint.tools(params)  # waits for servers that are being asked
-            session.withheld = self._endpoint.withheld(session.capabilities)
+            await self.endpoint.tools(params)  # waits for servers that are being asked
+            session.withheld = self.endpoint.withheld(session.capabilities)
         view = SessionView(session.promoted, session.withheld)
-        return self._list("tools", await self._endpoint.tools(params, view))
+        return self._list("tools", await self.endpoint.tools(params, view))
 
     async def _list_resources(self, _: ClientRequest, __: Params) -> Answer:
-        return self._list("resources", await self._endpoint.resources())
+        return self._list("resources", await self.endpoint.resources())
 
     async def _list_templates(self, _: ClientRequest, __: Params) -> Answer:
-        return self._list("resourceTemplates", await self._endpoint.templates())
+        return self._list("resourceTemplates", await self.endpoint.templates())
 
     async def _list_prompts(self, _: ClientRequest, __: Params) -> Answer:
-        return self._list("prompts", await self._endpoint.prompts())
+        return self._list("prompts", await self.endpoint.prompts())
 
     def _list(self, name: str, listing: PublishedList) -> Answer:
         return {name: self._lists.encode(name, listing)}
@@ -233,7 +218,7 @@ class Dispatcher:
 
         Only sessions do this: without one, the list must not depend on earlier calls.
         """
-        name = self._endpoint.promotes(params)
+        name = self.endpoint.promotes(params)
         if name is not None and name not in session.promoted:
             session.promoted[name] = None
             if session.subscriber is not None:
@@ -251,7 +236,7 @@ class Dispatcher:
         started, failed = perf_counter(), True
         self.calls_in_flight += 1
         try:
-            answer = await self._endpoint.call(params, caller)
+            answer = await self.endpoint.call(params, caller)
             failed = answer.get("isError") is True
             return answer
         finally:
@@ -269,13 +254,13 @@ class Dispatcher:
         _require_user(request)
         with _limited(request):
             return await self._run(
-                request, params, lambda caller: self._endpoint.pass_on(method, params, caller)
+                request, params, lambda caller: self.endpoint.pass_on(method, params, caller)
             )
 
     async def _forward(self, request: ClientRequest, params: Params) -> Answer:
         _require_user(request)
         with _limited(request):
-            return await self._endpoint.pass_on(request.method, params, self._context(request))
+            return await self.endpoint.pass_on(request.method, params, self._context(request))
 
     async def _subscribe(self, request: ClientRequest, params: Params) -> Answer:
         answer = await self._forward(request, params)
@@ -330,7 +315,7 @@ class Dispatcher:
         for uri in (each for each in as_list(uris) if isinstance(each, str) and caller.may_call):
             try:
                 with _limited(request):
-                    await self._endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)
+                    await self.endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)
                 found.add(uri)
             except (JsonRpcError, RemitError) as error:
                 _logger.debug("`%s` could not be subscribed to: %s", uri, error)
@@ -339,7 +324,7 @@ class Dispatcher:
     async def _unsubscribe_all(self, uris: set[str], caller: RequestContext) -> None:
         for uri in sorted(uris):
             try:
-                await self._endpoint.pass_on("resources/unsubscribe", {"uri": uri}, caller)
+                await self.endpoint.pass_on("resources/unsubscribe", {"uri": uri}, caller)
             except (JsonRpcError, RemitError) as error:
                 _logger.debug("`%s` could not be unsubscribed: %s", uri, error)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS
+from remit.gateway.requests.downstream_eras import DOWNSTREAM_ERAS
 from remit.protocol.constants import LOG_LEVELS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params

@@ -32,7 +32,7 @@ from remit.presentation.results.excerpts import (
 )
 from remit.presentation.results.result_document import STRUCTURED, ResultDocument, document_of
 from remit.presentation.results.result_limit import ALWAYS_FITS, RESULT_BUDGET, ResultLimit
-from remit.presentation.results.shortened_result import OutputSchema, excerpt_answer, shortened
+from remit.presentation.results.shortened_result import IsValid, excerpt_answer, shortened
 from remit.protocol.json_rpc import Answer, Params
 from remit.text.json_values import as_list, as_object
 from remit.upstream.ports import RequestContext
@@ -159,12 +159,11 @@ def _read(document: ResultDocument, asked: ReadRequest, limit: ResultLimit, kept
     return excerpt_answer(found, kept.served, kept.id)
 
 
-def _schema(target: CallTarget, catalog: EndpointCatalog) -> OutputSchema | None:
+def _schema(target: CallTarget, catalog: EndpointCatalog) -> IsValid | None:
     definition = catalog.definitions.get(target.tool.key)
     if definition is None or definition.output_schema is None:
         return None
-    schema = definition.output_schema
-    return OutputSchema(partial(_is_valid, schema))
+    return partial(_is_valid, definition.output_schema)
 
 
 def _is_valid(schema: str, value: Any) -> bool:

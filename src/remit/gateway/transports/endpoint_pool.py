@@ -15,18 +15,17 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.errors import ServingError, StoreError
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
+from remit.gateway.transports.http_refusal import refusal
 from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.moved_requests import movable
 from remit.gateway.transports.portable_sessions import PortableSessions
 from remit.gateway.transports.sdk_server import SdkServer
-from remit.protocol.json_rpc import ErrorCode
 
 if TYPE_CHECKING:
     from remit.gateway.transports.session_seal import SessionSeal
@@ -101,7 +100,7 @@ class OpenEndpoint:
             owners = self._sessions._session_owners.values()  # pyright: ignore[reportPrivateUsage]
             whose = authorization_context(user)
             if sum(owner == whose for owner in owners) >= MAX_SESSIONS * MAX_SHARE:
-                await _refusal("you have too many open sessions")(scope, receive, send)
+                await refusal(503, "you have too many open sessions")(scope, receive, send)
                 return
         await self._sessions.handle_request(scope, receive, send)
 
@@ -109,11 +108,6 @@ class OpenEndpoint:
 def _opens_session(headers: Headers) -> bool:
     version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
     return "mcp-session-id" not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
-
-
-def _refusal(words: str) -> Response:
-    error = {"code": ErrorCode.INTERNAL_ERROR, "message": words}
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=503)
 
 
 class EndpointPool:

@@ -30,9 +30,9 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool, OpenEndpoint
 from remit.gateway.transports.health_routes import HealthRoutes
 from remit.gateway.transports.host_check import HostCheck
+from remit.gateway.transports.http_refusal import refusal
 from remit.gateway.transports.page_mount import is_page
 from remit.presentation.refusals import STORE_DOWN
-from remit.protocol.json_rpc import ErrorCode
 
 MAX_STATE_BYTES = 2**18
 
@@ -84,16 +84,16 @@ class GatewayApp:
             return
         except TokenError as error:  # tokens cannot be checked, so refuse every request
             _logger.error("%s", error)
-            response = _refusal(503, "the gateway cannot check tokens")
+            response = refusal(503, "the gateway cannot check tokens")
         if response is not None:
             await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
         headers = Headers(scope=scope)
         if not self._site.hosts.is_ours(headers.get("host")):
-            return _refusal(421, "the request is for another host")
+            return refusal(421, "the request is for another host")
         if not self._site.hosts.allows(headers.get("origin"), headers["host"]):
-            return _refusal(403, "requests from this origin are not accepted")
+            return refusal(403, "requests from this origin are not accepted")
         if scope["path"] == "/health":
             return self._site.health_routes.health()
         if scope["path"] == "/ready":
@@ -114,7 +114,7 @@ class GatewayApp:
             return self._site.health_routes.metrics()
         route = await self._route(scope["path"], principal)
         if route is None:
-            return _refusal(404, "there is no such endpoint")
+            return refusal(404, "there is no such endpoint")
         scope["remit.principal"], scope["remit.role"] = principal, route.role
         scope["remit.limiter"] = None
         if principal is not None:
@@ -133,12 +133,12 @@ class GatewayApp:
         try:
             served = await self._endpoints.at(spec, opener, most=most)
         except ServingError as error:
-            return _refusal(503, str(error))
+            return refusal(503, str(error))
         except StoreError as error:  # its place and how to repair it are for people
             _logger.warning("an endpoint cannot be opened: %s", error)
-            return _refusal(503, STORE_DOWN)
+            return refusal(503, STORE_DOWN)
         except RemitError as error:  # an unknown agent or room of a granted project
-            return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
+            return refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
         if principal is None:
             await served.answer(scope, receive, send)
             return None
@@ -207,21 +207,21 @@ class GatewayApp:
             return Response(status_code=405, headers={"Allow": "POST"})
         body = await _body(request, MAX_STATE_BYTES)
         if body is None:
-            return _refusal(413, f"the states are longer than {MAX_STATE_BYTES} bytes")
+            return refusal(413, f"the states are longer than {MAX_STATE_BYTES} bytes")
         try:
             pushed: Any = json.loads(body)
         except (ValueError, RecursionError):
-            return _refusal(400, "the body is not JSON")
+            return refusal(400, "the body is not JSON")
         if not isinstance(pushed, dict):
-            return _refusal(400, "the body is not an object of states")
+            return refusal(400, "the body is not an object of states")
         states = cast("dict[str, object]", pushed)
         try:
             await anyio.to_thread.run_sync(self._site.push, directory, states)
         except StoreError as error:
             _logger.warning("states could not be stored: %s", error)
-            return _refusal(503, "the states cannot be stored now; push them again later")
+            return refusal(503, "the states cannot be stored now; push them again later")
         except RemitError as error:
-            return _refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
+            return refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
         return JSONResponse({"pushed": list(states)})
 
 
@@ -276,7 +276,7 @@ def _user(principal: Principal) -> AuthenticatedUser:
 
 
 def _unidentified(refused: Refused, identity: IdentityProvider | None, origin: str) -> Response:
-    response = _refusal(refused.status, refused.words)
+    response = refusal(refused.status, refused.words)
     if refused.status == 401:
         response.headers["WWW-Authenticate"] = challenge(
             identity, origin, is_invalid=refused.is_invalid_token
@@ -284,10 +284,3 @@ def _unidentified(refused: Refused, identity: IdentityProvider | None, origin: s
     if refused.status == 503:
         response.headers["Retry-After"] = "30"
     return response
-
-
-def _refusal(status: int, words: str) -> Response:
-    """Refuse a request with a JSON-RPC error."""
-    code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
-    error = {"code": code, "message": words}
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=status)

@@ -26,7 +26,7 @@ from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, 
 from remit.gateway.transports.store_wait import wait_for_store
 
 if TYPE_CHECKING:
-    from remit.gateway.access.token_grants import Tokens
+    from remit.gateway.access.stored_tokens import Tokens
     from remit.gateway.transports.session_seal import SessionSeal
 
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages

@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.requests.downstream_eras import SERVER_INFO
 from remit.gateway.requests.request_validation import validate_request
 from remit.gateway.transports.line_streams import LineReader, LineWriter
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
@@ -146,7 +146,7 @@ class JsonRpcConnection:
             "capabilities": self._dispatcher.capabilities(Era.SESSION),
             "serverInfo": SERVER_INFO,
         }
-        instructions = self._dispatcher.instructions
+        instructions = self._dispatcher.endpoint.instructions
         return {**answer, "instructions": instructions} if instructions else answer
 
     def _era_of(self, method: str, params: Params) -> Era:

@@ -17,11 +17,11 @@ from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.transports.health_routes import StoreHealth
 from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 from remit.gateway.transports.status_monitor import StatusMonitor
-from remit.upstream.ports import UpstreamPool
+from remit.upstream.upstream_pool import UpstreamPool
 
 if TYPE_CHECKING:  # loaded where they are opened
     from remit.configuration.machine_files import MachineFiles
-    from remit.gateway.access.token_grants import Tokens
+    from remit.gateway.access.stored_tokens import Tokens
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.memory.project_memory import Memory
     from remit.registry import Registry

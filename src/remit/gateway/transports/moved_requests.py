@@ -8,13 +8,12 @@ import json
 
 from starlette.types import Message, Scope, Send
 
-from remit.protocol.json_rpc import ErrorCode
+from remit.gateway.transports.http_refusal import refusal_body
 
 HEADER = b"remit-retry"
 _STATUS = b"503"
 _SCOPE_KEY = "remit.movable"
-_ERROR = {"code": ErrorCode.INTERNAL_ERROR, "message": "another gateway runs the server of this tool"}
-_BODY = json.dumps({"jsonrpc": "2.0", "id": None, "error": _ERROR}).encode()
+_BODY = json.dumps(refusal_body(503, "another gateway runs the server of this tool")).encode()
 _HEADERS = [
     (b"content-type", b"application/json"),
     (b"content-length", str(len(_BODY)).encode()),

@@ -23,8 +23,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit.errors import StoreError
+from remit.gateway.transports.http_refusal import refusal
 from remit.gateway.transports.sdk_server import SESSION
-from remit.protocol.json_rpc import ErrorCode
 from remit.text.json_values import as_object
 
 if TYPE_CHECKING:  # its cryptography is loaded for a shared store only
@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # its cryptography is loaded for a shared store only
 
 _HEADER = b"mcp-session-id"
 _MOST_ENDED = 10_000
+_UNFINISHED = (
+    "the session is over at this gateway, but not at others: the store is down; send this again later"
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -138,7 +141,7 @@ class PortableSessions:
             _logger.warning("the end of a session could not be noted: %s", error)
             if id in self._inner:
                 await self.close(id)
-            return _unfinished()
+            return refusal(503, _UNFINISHED, {"Retry-After": "5"})
         await self.close(id)
         return None if is_over else JSONResponse(None)
 
@@ -208,14 +211,6 @@ class PortableSessions:
         user = scope.get("user")
         who = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
         return json.dumps([self._endpoint, repr(who)])
-
-
-def _unfinished() -> Response:
-    words = "the session is over at this gateway, but not at others: the store is down; send this again later"
-    error = {"code": ErrorCode.INTERNAL_ERROR, "message": words}
-    return JSONResponse(
-        {"jsonrpc": "2.0", "id": None, "error": error}, status_code=503, headers={"Retry-After": "5"}
-    )
 
 
 async def _buffered(receive: Receive, most: int) -> tuple[bytes, Receive]:

@@ -4,7 +4,7 @@ A middleware answers requests, so the SDK does not validate answers and drop unk
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import mcp_types as types
 from mcp.server.connection import Connection
@@ -17,9 +17,9 @@ from mcp_types.methods import validate_client_request
 from remit.configuration.config_model import Role
 from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.access.principals import Principal
-from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.requests.downstream_eras import SERVER_INFO
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
 from remit.gateway.transports.moved_requests import can_move, send_elsewhere
@@ -30,18 +30,13 @@ from remit.protocol.json_rpc import Answer, ElsewhereError, JsonRpcError, Params
 from remit.protocol.tracing import TRACE_KEYS, Switch
 from remit.text.json_values import as_object
 
+if TYPE_CHECKING:  # it imports this module
+    from remit.gateway.transports.portable_sessions import PortableSessions
+
 SdkContext = ServerRequestContext[Any, Any]
 
 SESSION = "remit.session"  # the name of a new session, in the scope of its request
 _STATE = "remit"  # our key in the state of the SDK's connection
-
-
-class SessionFollower(Protocol):
-    """Follows the sessions of an endpoint."""
-
-    async def bind(self, inner: str) -> None: ...  # it cannot move to another node
-
-    def forget(self, inner: str) -> None: ...  # it is over
 
 
 class SdkServer(Server[Any]):
@@ -52,15 +47,15 @@ class SdkServer(Server[Any]):
             SERVER_INFO["name"],
             version=SERVER_INFO["version"],
             title=SERVER_INFO["title"],
-            get_tool_input_schema=dispatcher.input_schema,
+            get_tool_input_schema=dispatcher.endpoint.input_schema,
         )
         self.middleware = [self._answer]  # without the SDK's tracing, which nothing collects here
         self._dispatcher = dispatcher
-        self.sessions: SessionFollower | None = None
+        self.sessions: PortableSessions | None = None  # those that can move to another node
 
     def create_initialization_options(self, *_: Any, **__: Any) -> Any:
         """Create the answer to `initialize`."""
-        self.instructions = self._dispatcher.instructions
+        self.instructions = self._dispatcher.endpoint.instructions
         return super().create_initialization_options()
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:

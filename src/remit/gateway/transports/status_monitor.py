@@ -64,10 +64,11 @@ class StatusMonitor:
 
 def _endpoint(spec: EndpointSpec, dispatcher: Dispatcher) -> dict[str, Any]:
     p50, p95 = dispatcher.statistics.percentiles()
+    counts = dispatcher.endpoint.tool_counts
     return {
         **spec._asdict(),
-        "listed_tools": dispatcher.tool_counts.listed,
-        "available_tools": dispatcher.tool_counts.available,
+        "listed_tools": counts.listed,
+        "available_tools": counts.available,
         "sessions": dispatcher.sessions,
         "listeners": len(dispatcher.subscribers),
         "calls": dispatcher.statistics.calls,

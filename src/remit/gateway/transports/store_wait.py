@@ -3,7 +3,6 @@
 import socket
 from contextlib import closing
 from functools import partial
-from http import HTTPStatus
 
 import anyio
 from anyio import to_thread
@@ -14,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 from remit import __version__
 from remit.errors import StoreUnreachableError
 from remit.gateway.transports.host_check import HostCheck
+from remit.gateway.transports.http_refusal import refusal
 from remit.gateway.transports.lifecycle import GatewayOpeners
 from remit.gateway.transports.socket_server import serve_until_cancelled
-from remit.protocol.json_rpc import ErrorCode
 
 _PAUSE = 0.5  # seconds between two attempts to open the store
 
@@ -60,22 +59,9 @@ class _WaitingApp:
 
     def _answer(self, request: Request) -> Response:
         if not self._hosts.is_ours(request.headers.get("host")):
-            return _refusal(HTTPStatus.MISDIRECTED_REQUEST, "the request is for another host")
+            return refusal(421, "the request is for another host")
         if request.url.path == "/health":
             return JSONResponse({"status": "ok", "version": __version__})
         if request.url.path == "/ready":
             return JSONResponse({"status": "starting", "store": "unreachable"}, status_code=503)
-        response = _refusal(
-            HTTPStatus.SERVICE_UNAVAILABLE, "the gateway waits for its store; try again later"
-        )
-        response.headers["Retry-After"] = "1"
-        return response
-
-
-def _refusal(status: HTTPStatus, words: str) -> Response:
-    code = (
-        ErrorCode.INVALID_REQUEST if status < HTTPStatus.INTERNAL_SERVER_ERROR else ErrorCode.INTERNAL_ERROR
-    )
-    return JSONResponse(
-        {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}, status_code=status
-    )
+        return refusal(503, "the gateway waits for its store; try again later", {"Retry-After": "1"})

@@ -7,7 +7,7 @@ reject what does not match, and some show a model nothing else.
 import json
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.results.excerpts import Excerpt, head
@@ -39,14 +39,11 @@ _LEAST_MEMBERS = 30  # of an object, which usually needs all of them
 _DEEPEST = 50
 
 
-class OutputSchema(NamedTuple):
-    """Checks structured content against the output schema of its tool."""
-
-    is_valid: Callable[[Any], bool]
+IsValid = Callable[[Any], bool]  # checks structured content against the output schema of its tool
 
 
 def shortened(
-    answer: Answer, document: ResultDocument, result: str, limit: ResultLimit, schema: OutputSchema | None
+    answer: Answer, document: ResultDocument, result: str, limit: ResultLimit, is_valid: IsValid | None
 ) -> Answer:
     """Replace a result that was kept: media stay, its text becomes a note and a beginning.
 
@@ -76,10 +73,10 @@ def shortened(
     }
     if STRUCTURED not in answer:
         return made
-    if schema is None:
+    if is_valid is None:
         return {name: each for name, each in made.items() if name != STRUCTURED}
     left_out = f"cut by Remit: {size}; read on with {how}"
-    part = structured_excerpt(answer[STRUCTURED], left_out, limit, schema.is_valid)
+    part = structured_excerpt(answer[STRUCTURED], left_out, limit, is_valid)
     return made if part is None else {**made, STRUCTURED: part}
 
 
@@ -129,9 +126,7 @@ class _Cut:
         return kept
 
 
-def structured_excerpt(
-    value: Any, note: str, limit: ResultLimit, is_valid: Callable[[Any], bool]
-) -> object | None:
+def structured_excerpt(value: Any, note: str, limit: ResultLimit, is_valid: IsValid) -> object | None:
     """Return a shortened copy that is valid and contains the note; None if there is none."""
     for items, characters in _STEPS:
         cut = _Cut(items, characters, note)

@@ -1,22 +1,22 @@
 """Negotiates the era and the version with a server."""
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import JsonRpcError, Params
 from remit.upstream.eras.session_upstream import SessionUpstream, initialize
 from remit.upstream.eras.stateless_upstream import StatelessUpstream, common_version, discover
-from remit.upstream.eras.upstream_era import UNKNOWN_VERSION, HandshakeResult, Requester, UpstreamEra
+from remit.upstream.eras.upstream_era import UNKNOWN_VERSION, HandshakeResult
 from remit.upstream.messaging.messages import ProtocolError
 
-UPSTREAM_ERAS: Mapping[Era, UpstreamEra] = {
-    Era.SESSION: SessionUpstream(),
-    Era.STATELESS: StatelessUpstream(),
-}
+if TYPE_CHECKING:
+    from remit.upstream.connection import Connection
+
+UPSTREAM_ERAS = {Era.SESSION: SessionUpstream(), Era.STATELESS: StatelessUpstream()}
 
 
 async def negotiate(
-    requester: Requester, client: Params, capabilities: Params, *, era: Era | None = None
+    requester: "Connection", client: Params, capabilities: Params, *, era: Era | None = None
 ) -> HandshakeResult:
     """Try the latest era first, and fall back to sessions; start with a session if it is known to be needed.
 

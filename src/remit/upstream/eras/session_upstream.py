@@ -10,7 +10,6 @@ from remit.upstream.eras.upstream_era import (
     SET_LEVEL,
     UNKNOWN_VERSION,
     HandshakeResult,
-    Requester,
     text_or_none,
 )
 from remit.upstream.messaging.messages import ProtocolError
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from remit.upstream.upstream_session import UpstreamSession
 
 
-async def initialize(requester: Requester, client: Params, capabilities: Params) -> HandshakeResult:
+async def initialize(requester: "Connection", client: Params, capabilities: Params) -> HandshakeResult:
     """Open a session.
 
     Raises:
@@ -50,11 +49,11 @@ async def initialize(requester: Requester, client: Params, capabilities: Params)
 class SessionUpstream:
     """Calls servers that keep a session."""
 
-    keeps_state = True
-    binds_capabilities = True
-    cancels_by_disconnecting = False
+    keeps_state = True  # between two requests of a connection
+    binds_capabilities = True  # the handshake declares the client's for the whole session
+    cancels_by_disconnecting = False  # by closing the response stream of a request
 
-    async def opened(self, requester: Requester) -> None:
+    async def opened(self, requester: "Connection") -> None:
         """Send `notifications/initialized`."""
         await requester.notify("notifications/initialized")
 

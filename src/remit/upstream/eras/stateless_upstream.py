@@ -13,7 +13,6 @@ from remit.upstream.eras.upstream_era import (
     SUBSCRIBE,
     UNKNOWN_VERSION,
     HandshakeResult,
-    Requester,
     text_or_none,
 )
 from remit.upstream.messaging.change_streams import ChangeStreams
@@ -29,7 +28,7 @@ PROBE_SECONDS = 10.0  # for a server that ignores methods it does not know
 
 
 async def discover(
-    requester: Requester, client: Params, capabilities: Params, version: str
+    requester: "Connection", client: Params, capabilities: Params, version: str
 ) -> HandshakeResult | str | None:
     """Ask a server for its description.
 
@@ -81,7 +80,7 @@ class StatelessUpstream:
     binds_capabilities = False
     cancels_by_disconnecting = True
 
-    async def opened(self, requester: Requester) -> None:
+    async def opened(self, requester: "Connection") -> None:
         """Do nothing: there is no session to confirm."""
 
     def envelope(self, handshake: HandshakeResult, client: Params, caller: RequestContext | None) -> Answer:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
-from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_toml
 from remit.text.json_values import as_list, as_object
 from remit.trust.package_commands import PackageKind
-from remit.upstream.launch.npx_packages import npx_cache
-from remit.upstream.launch.project_packages import project_package, read_json
+from remit.upstream.launch.npx_packages import EXACT, npx_cache
+from remit.upstream.launch.project_packages import project_package, read_lock
+from remit.upstream.launch.runtime_paths import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 _LIMIT = 16 * 2**20  # bytes of a lock file
-_NPM_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 _PYPI_VERSION = re.compile(r"v?(\d[\w.+!-]*)")
 _RUN_COPIES = ("npx", "npm", "bunx", "bun")  # the others always fetch packages, whatever a project has
 _NPX = ("npx", "npm")  # use the cache of npx
@@ -51,7 +50,7 @@ def installed_package(
     if kind is PackageKind.OCI:
         version = command.version or UNKNOWN
         return LockedPackage(kind, name, version, version if version.startswith("sha256:") else UNKNOWN)
-    exact = (_NPM_VERSION if kind is PackageKind.NPM else _PYPI_VERSION).fullmatch(command.version or "")
+    exact = (EXACT if kind is PackageKind.NPM else _PYPI_VERSION).fullmatch(command.version or "")
     wanted = exact[1] if exact else None
     if kind is PackageKind.NPM and command.runner in _RUN_COPIES:
         found = project_package(command, wanted, (root,) if directories is None else directories, root)
@@ -70,7 +69,7 @@ def _of_project(found: ProjectPackage, package: LockedPackage, root: str) -> Loc
         return package._replace(files=found.files)
     path, version, _ = found.copies[0]
     locks = [file for name in _NPM_LOCKS if os.path.lexists(file := os.path.join(root, name))]
-    packages = as_object(read_json(locks[0], (root,)).get("packages") if locks else None)
+    packages = as_object(read_lock(locks[0], (root,)).get("packages") if locks else None)
     entry = as_object(packages.get(os.path.relpath(path, root).replace(os.sep, "/")))
     integrity = _text(entry.get("integrity")) if entry.get("version") == version else UNKNOWN
     return package._replace(version=version, integrity=integrity, files=found.files)
@@ -79,7 +78,7 @@ def _of_project(found: ProjectPackage, package: LockedPackage, root: str) -> Loc
 def _of_npx(command: PackageCommand, variables: Mapping[str, str], home: str) -> Iterator[tuple[str, str]]:
     """Yield versions in the cache of `npx`, with the integrity that npm compared; npx reads no lock file."""
     for modules in npx_cache(variables, home) if command.runner in _NPX else ():
-        packages = read_json(os.path.join(modules, ".package-lock.json"), ANYWHERE).get("packages")
+        packages = read_lock(os.path.join(modules, ".package-lock.json"), ANYWHERE).get("packages")
         package = as_object(as_object(packages).get(f"node_modules/{command.name}"))
         if isinstance(version := package.get("version"), str):
             yield version, _text(package.get("integrity"))
@@ -88,8 +87,8 @@ def _of_npx(command: PackageCommand, variables: Mapping[str, str], home: str) ->
 def _of_tools(name: str, home: str) -> Iterator[tuple[str, str]]:
     """Yield versions of tools that uv installed; neither `uvx` nor `pipx run` reads a lock file."""
     lib = os.path.join(home, ".local/share/uv/tools", name, "lib")
-    for python in _names(lib):
-        for each in _names(os.path.join(lib, python, "site-packages")):
+    for python in names_in(lib):
+        for each in names_in(os.path.join(lib, python, "site-packages")):
             found = re.fullmatch(r"(.+)-([^-]+)\.dist-info", each)
             if found and _normal(found[1]) == _normal(name):
                 yield found[2], UNKNOWN
@@ -117,13 +116,6 @@ def _toml(path: str, within: Sequence[str]) -> Table:
         return as_object(parse_toml(read_text(path, limit=_LIMIT, within=within) or ""))
     except (FileError, ValueError):
         return {}
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(each.name for each in entries(directory, WalkBudget(10_000, 1.0), within=ANYWHERE))
-    except WalkLimitError:
-        return []
 
 
 def _list(value: object) -> list[Table]:

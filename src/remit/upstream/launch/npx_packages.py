@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from remit.trust.package_commands import PackageCommand
 
 _MANIFEST_LIMIT = 1_000_000  # bytes
-_EXACT = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
+EXACT = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")  # a version
 
 
 def npx_command(words: Sequence[str]) -> PackageCommand | None:
@@ -69,9 +69,13 @@ def npx_cache(environment: Mapping[str, str], home: str) -> list[str]:
 
 def manifest_of(directory: str, *, within: Sequence[str]) -> Mapping[str, Any] | None:
     """Read the `package.json` of a package; None if there is none."""
+    return read_json(os.path.join(directory, "package.json"), _MANIFEST_LIMIT, within)
+
+
+def read_json(path: str, limit: int, within: Sequence[str]) -> Mapping[str, Any] | None:
+    """Read a file with a JSON object; None if there is none, or it cannot be read."""
     try:
-        text = read_text(os.path.join(directory, "package.json"), limit=_MANIFEST_LIMIT, within=within)
-        found = parse_json(text or "null")
+        found = parse_json(read_text(path, limit=limit, within=within) or "null")
     except (FileError, ValueError):
         return None
     return cast("Mapping[str, Any]", found) if isinstance(found, dict) else None
@@ -79,7 +83,7 @@ def manifest_of(directory: str, *, within: Sequence[str]) -> Mapping[str, Any] |
 
 def _is_wanted(wanted: str | None, version: str) -> bool:
     """Check a version; of a range or a tag, any installed version counts."""
-    exact = _EXACT.fullmatch(wanted or "")
+    exact = EXACT.fullmatch(wanted or "")
     return exact is None or exact[1] == version
 
 

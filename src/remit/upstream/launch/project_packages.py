@@ -12,11 +12,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from remit.decision.scopes import ancestors
-from remit.files.bounded_reader import FileError, is_inside, read_bytes, read_text, real_path
+from remit.files.bounded_reader import FileError, is_inside, read_bytes, real_path
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
-from remit.files.formats import parse_json
 from remit.text.json_values import as_object
-from remit.upstream.launch.npx_packages import manifest_of
+from remit.upstream.launch.npx_packages import manifest_of, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,7 +108,7 @@ class _Tree:
 
     def _claimed(self, modules: str, name: str) -> dict[str, Mapping[str, Any]]:
         """Read which packages have a name by the lock that npm keeps in `node_modules`, and believes."""
-        found = read_json(os.path.join(modules, ".package-lock.json"), (self._root,))
+        found = read_lock(os.path.join(modules, ".package-lock.json"), (self._root,))
         packages = as_object(found.get("packages")).items()
         above = os.path.dirname(modules)
         own = f"node_modules/{name}"
@@ -232,9 +231,6 @@ def _programs_of(manifest: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(sorted({*map(os.path.basename, given), name.rpartition("/")[2]}))
 
 
-def read_json(path: str, within: Sequence[str]) -> dict[str, Any]:
+def read_lock(path: str, within: Sequence[str]) -> Mapping[str, Any]:
     """Read an object from a file; empty if it is missing or invalid."""
-    try:
-        return as_object(parse_json(read_text(path, limit=_LOCK_LIMIT, within=within) or "{}"))
-    except (FileError, ValueError):
-        return {}
+    return read_json(path, _LOCK_LIMIT, within) or {}

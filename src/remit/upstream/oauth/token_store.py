@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from remit.files import private_files
 
@@ -37,26 +37,6 @@ class StoredToken:
     def is_expired(self, now: float) -> bool:
         """Check whether the token has expired, or is about to."""
         return self.expires_at is not None and now >= self.expires_at - 10
-
-
-class TokenStore(Protocol):
-    """Stores tokens by the URL of the server."""
-
-    def load(self, url: str) -> StoredToken | None:
-        """Return the stored token, or None."""
-        ...
-
-    def save(self, url: str, token: StoredToken) -> None:
-        """Store a token, replacing an earlier one.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        ...
-
-    def forget(self, url: str) -> bool:
-        """Delete the token of a server; return False if there was none."""
-        ...
 
 
 class FileTokenStore:
@@ -131,6 +111,9 @@ class KeyringTokenStore:
                 self._keyring.delete_password(SERVICE, token_name(url))
                 was_stored = True
         return was_stored
+
+
+TokenStore = FileTokenStore | KeyringTokenStore
 
 
 def open_token_store(directory: str) -> TokenStore:

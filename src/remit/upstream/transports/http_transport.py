@@ -17,6 +17,7 @@ from remit.protocol.header_parameters import HeaderMap, header_map, header_text
 from remit.protocol.tracing import trace_headers
 from remit.text.json_values import as_object
 from remit.upstream.eras.upstream_era import HandshakeResult
+from remit.upstream.messaging.demultiplexer import Demultiplexer
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -31,7 +32,6 @@ from remit.upstream.messaging.messages import (
 )
 from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.transports.http_client import read_body, refused_error, send_within_origin
-from remit.upstream.transports.message_transport import MessageReceiver
 
 DISCONNECTED = "broke off before it answered"
 
@@ -78,7 +78,7 @@ class HttpTransport:
     disconnects = True
 
     def __init__(
-        self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver, tasks: TaskGroup
+        self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Demultiplexer, tasks: TaskGroup
     ) -> None:
         self._client = client
         self._url = url

@@ -1,7 +1,7 @@
-"""The interfaces of transports and of message receivers."""
+"""The interface of transports."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio.abc import TaskGroup
 
@@ -10,21 +10,8 @@ from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import Message
 from remit.upstream.messaging.pending_requests import PendingRequest
 
-
-class MessageReceiver(Protocol):
-    """Receives messages from a server, without waiting."""
-
-    def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
-        """Receive a message, which may come from the stream of a request."""
-        ...
-
-    def unreadable(self, number: int | None, fault: Exception) -> None:
-        """Report an unreadable answer, with its request's number if known."""
-        ...
-
-    def lost(self, fault: Exception) -> None:
-        """Report that the connection is gone."""
-        ...
+if TYPE_CHECKING:  # it imports this module
+    from remit.upstream.messaging.demultiplexer import Demultiplexer
 
 
 class MessageTransport(Protocol):
@@ -73,6 +60,5 @@ class MessageTransport(Protocol):
         ...
 
 
-TransportFactory = Callable[
-    [MessageReceiver, TaskGroup], Awaitable[MessageTransport]
-]  # its tasks end with the connection
+# Its tasks end with the connection.
+TransportFactory = Callable[["Demultiplexer", TaskGroup], Awaitable[MessageTransport]]

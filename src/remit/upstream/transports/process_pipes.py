@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -18,16 +18,6 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 _CHUNK = 2**18
 
 TakeChunk = Callable[[bytes], bool]
-
-
-class ChunkReader(Protocol):
-    """Reads from a stream, one chunk after another."""
-
-    async def feed(self, take: TakeChunk) -> bool:
-        """Hand over each chunk until `take` returns False or raises; return False at the end."""
-        ...
-
-    async def aclose(self) -> None: ...
 
 
 class PipeReader:
@@ -104,24 +94,6 @@ class StreamReader:
     async def aclose(self) -> None:
         """Close the stream."""
         await self._stream.aclose()
-
-
-class ChunkWriter(Protocol):
-    """Writes to a stream."""
-
-    async def send(self, item: bytes) -> None:
-        """Write all of it, and nothing of another between.
-
-        Raises:
-            anyio.BrokenResourceError, anyio.ClosedResourceError, OSError: nobody reads.
-        """
-        ...
-
-    def send_now(self, item: bytes) -> Awaitable[None] | None:
-        """Do the same; return None if all of it is written, or what to wait for."""
-        ...
-
-    async def aclose(self) -> None: ...
 
 
 class PipeWriter:
@@ -224,8 +196,8 @@ class ProcessPipes(NamedTuple):
     """A process, and the streams to talk to it."""
 
     process: Process
-    stdin: ChunkWriter
-    stdout: ChunkReader
+    stdin: PipeWriter | StreamWriter
+    stdout: PipeReader | StreamReader
 
 
 async def open_process(

@@ -11,12 +11,13 @@ from anyio.to_thread import run_sync
 from remit.decision.declared_launch import Transport
 from remit.text.json_values import as_object
 from remit.upstream.launch.ready_server import ReadyServer, helper_words
+from remit.upstream.messaging.demultiplexer import Demultiplexer
 from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.oauth.token_refresh import BearerAuth
 from remit.upstream.oauth.token_store import TokenStore
 from remit.upstream.transports.http_client import open_http_client
 from remit.upstream.transports.http_transport import HttpTransport
-from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
+from remit.upstream.transports.message_transport import MessageTransport, TransportFactory
 from remit.upstream.transports.process import ServerProcess, start_process
 from remit.upstream.transports.sse_transport import SseTransport, open_event_stream
 
@@ -50,7 +51,7 @@ class RemoteConnector:
             if launch.transport is Transport.SSE:
                 async with open_event_stream(client, url) as response:
 
-                    async def make_sse(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                    async def make_sse(receiver: Demultiplexer, tasks: TaskGroup) -> MessageTransport:
                         transport = SseTransport(client, url, receiver)
                         tasks.start_soon(transport.listen, response)
                         await transport.opened()
@@ -59,7 +60,7 @@ class RemoteConnector:
                     yield make_sse
             else:
 
-                async def make_http(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                async def make_http(receiver: Demultiplexer, tasks: TaskGroup) -> MessageTransport:
                     return HttpTransport(client, url, receiver, tasks)
 
                 yield make_http

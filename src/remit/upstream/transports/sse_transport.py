@@ -9,6 +9,7 @@ import httpx2
 
 from remit.protocol.era import Era
 from remit.upstream.eras.upstream_era import HandshakeResult
+from remit.upstream.messaging.demultiplexer import Demultiplexer
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -20,7 +21,6 @@ from remit.upstream.messaging.messages import (
 )
 from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.transports.http_client import refused_error, send_within_origin
-from remit.upstream.transports.message_transport import MessageReceiver
 
 _JSON = {"content-type": "application/json"}
 
@@ -32,7 +32,7 @@ class SseTransport:
     only_era = Era.SESSION
     disconnects = False
 
-    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver) -> None:
+    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Demultiplexer) -> None:
         self._client = client
         self._url = url
         self._receiver = receiver

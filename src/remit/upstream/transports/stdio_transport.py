@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 
 from remit.upstream.eras.upstream_era import HandshakeResult
+from remit.upstream.messaging.demultiplexer import Demultiplexer
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     TOO_LONG,
@@ -19,7 +20,6 @@ from remit.upstream.messaging.messages import (
     unreadable_answer,
 )
 from remit.upstream.messaging.pending_requests import PendingRequest
-from remit.upstream.transports.message_transport import MessageReceiver
 from remit.upstream.transports.process import ServerProcess
 
 MAX_NOISE = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
@@ -35,7 +35,7 @@ class StdioTransport:
     only_era = None
     disconnects = False
 
-    def __init__(self, process: ServerProcess, receiver: MessageReceiver) -> None:
+    def __init__(self, process: ServerProcess, receiver: Demultiplexer) -> None:
         self._process = process
         self._receiver = receiver
         self._noise = 0
