@@ -178,7 +178,6 @@ def leaves_servers(machine: Machine) -> bool:
 
 CLIENT = Client(
     name=NAME,
-    variables=(CONFIG_DIR, PLUGIN_DIR),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS,),
     leaves_servers=leaves_servers,

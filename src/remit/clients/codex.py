@@ -194,7 +194,6 @@ def _is_required(item: Declaration, requirement: object) -> bool:
 
 CLIENT = Client(
     name=NAME,
-    variables=(HOME, platform_paths.PROGRAM_DATA),
     read=read,
     syntaxes=(VariableSyntax.NAMED,),
     behavior=NEVER_ASKS,

@@ -274,7 +274,6 @@ def _path_pattern(glob: str) -> re.Pattern[str]:
 
 CLIENT = Client(
     name=NAME,
-    variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     behavior=NEVER_ASKS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from remit.clients.claude.installed_hooks import claude_hooks
-from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
+from remit.clients.claude_code import settings_path, state_path
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
@@ -14,7 +14,7 @@ from remit.configuration.own_files import edits_of
 from remit.decision.client_settings import declared_label
 from remit.decision.declarations import Declaration
 from remit.decision.declared_launch import references
-from remit.decision.permissions.client_consents import client_title
+from remit.decision.permissions.client_facts import CLIENTS, client_title
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
@@ -43,7 +43,6 @@ class InstallInput(NamedTuple):
 class InstallRecipe(NamedTuple):
     """How to install Remit in one client."""
 
-    variables: tuple[str, ...]
     targets: "Callable[[InstallInput], list[TargetFile]]"
     takes_over: bool = False  # the client stops loading what Remit serves
     steps: str = ""  # how its user switches off servers, where Remit cannot
@@ -168,23 +167,21 @@ def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = 
 
 
 PLACES: Mapping[str, InstallRecipe] = {
-    "claude-code": InstallRecipe((CONFIG_DIR,), _claude_code, takes_over=True),
+    "claude-code": InstallRecipe(_claude_code, takes_over=True),
     "claude-desktop": InstallRecipe(
-        (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
         _claude_desktop,
         steps="in the tools menu of a chat, turn off every server except `remit`",
     ),
     "cursor": InstallRecipe(
-        (), _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
+        _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
     ),
     "vscode": InstallRecipe(
-        platform_paths.CONFIG_VARIABLES,
         _vscode,
         steps="in the Extensions view, under MCP Servers, disable every server except `remit`",
     ),
-    "codex": InstallRecipe((CODEX_HOME,), _codex, takes_over=True),
-    "gemini-cli": InstallRecipe((GEMINI_HOME,), _gemini_cli, takes_over=True),
-    "opencode": InstallRecipe((platform_paths.XDG_CONFIG_HOME,), _opencode, takes_over=True),
+    "codex": InstallRecipe(_codex, takes_over=True),
+    "gemini-cli": InstallRecipe(_gemini_cli, takes_over=True),
+    "opencode": InstallRecipe(_opencode, takes_over=True),
 }
 
 
@@ -208,7 +205,7 @@ class ClientTargets:
         Raises:
             BadVariableError: a variable that locates files is invalid.
         """
-        for variable in PLACES[client].variables:
+        for variable in CLIENTS[client].locating:
             require_text(variable, self._machine.variables)
         found = PLACES[client].targets(InstallInput(self._command(), self._machine, declared, served))
         if client == "claude-code":

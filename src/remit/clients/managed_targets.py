@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import MANAGED_SERVERS, MANAGED_SETTINGS, managed_directory
 from remit.clients.install_targets import Declared, claude_entry
-from remit.decision.permissions.client_consents import client_title
+from remit.decision.permissions.client_facts import client_title
 from remit.files.bounded_reader import Machine
 from remit.files.safe_changes import change_file
 from remit.install.install_record import Format, TargetFile, denials

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.permissions.client_consents import ALIASES, client_called
+from remit.decision.permissions.client_facts import ALIASES, client_called
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import SERVER
