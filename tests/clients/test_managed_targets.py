@@ -57,9 +57,8 @@ def available(sandbox: Sandbox) -> list[str]:
 
 
 def notices(registry: Registry, context: Context) -> list[InstallNotice]:
-    """What is said of the install itself; the stand-in for Python looks like one of an earlier version."""
-    others = (NoticeKind.SERVER, NoticeKind.INSTALL)
-    return [each for each in registry.protection.notices(context) if each.kind not in others]
+    """What is said of the install itself."""
+    return [each for each in registry.protection.notices(context) if each.kind is not NoticeKind.SERVER]
 
 
 def test_hooks_server_and_blocks_go_into_the_managed_files(sandbox: Sandbox, etc: Path) -> None:

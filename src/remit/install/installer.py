@@ -194,7 +194,7 @@ class Installer:
         """
         record = self._records.load(client)
         known = None if record is None else record.settings
-        if record is None or known is None or record.environment is None:
+        if record is None or known is None:
             return False
         if record.environment.configuration not in (None, self._environment.configuration):
             return False

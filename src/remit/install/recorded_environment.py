@@ -149,7 +149,7 @@ def read_environment(path: str) -> RecordedEnvironment:
     """Read the environment from an install record.
 
     Raises:
-        InstallRecordError: the record is missing or damaged, or an older version of Remit wrote it.
+        InstallRecordError: the record is missing or damaged.
     """
     try:
         with open(path, "rb") as opened:

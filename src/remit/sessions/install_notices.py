@@ -56,7 +56,6 @@ class NoticeKind(StrEnum):
     TRUST = "trust"
     SERVER = "server"
     DEFINITION = "definition"
-    INSTALL = "install"  # of an earlier version
 
 
 class InstallNotice(NamedTuple):
@@ -69,7 +68,6 @@ class InstallNotice(NamedTuple):
     fix: str
     scope: Scope | None = None  # of the server
     detail: str = ""  # the reason with files and lines, if it has any
-    command: str = ""  # that changes it, if one command does
 
     @property
     def full_reason(self) -> str:
@@ -229,26 +227,6 @@ def lost_programs(
             )
 
 
-def outdated_installs(resolved: Iterable[Resolved], option: str = "") -> Iterator[InstallNotice]:
-    """Find installed gateways that start Python with all variables; the hooks of that client do the same.
-
-    Python heeds some variables whatever its flags, and a repository can set them for its client.
-    """
-    for item in started_servers(resolved):
-        launch = item.launch
-        if item.is_remit and launch is not None and launch.command.startswith("/") and launch.is_unwrapped:
-            again = f"remit install {item.client}{option}"
-            yield InstallNotice(
-                NoticeKind.INSTALL,
-                item.source,
-                SERVER,
-                f"an earlier version of Remit made the install in {item.client}: a repository can run "
-                "its own code in the place of the gateway and the hooks",
-                f"run `{again}`",
-                command=again,
-            )
-
-
 def replaced_gateways(tools: Iterable[Tool], context: Context) -> Iterator[InstallNotice]:
     """Find agents that bring a server with the gateway's name: while one runs, the client has no gateway."""
     for tool in tools:
@@ -314,12 +292,9 @@ def missing_servers(
     yield from failing_servers(listed, obstacles)
 
 
-_FOR_THE_USER = (NoticeKind.SERVER, NoticeKind.INSTALL)
-
-
 def notices_section(notices: Sequence[InstallNotice]) -> str:
     """Tell a model what is missing here, without the fix; what servers lack is told with their tools."""
-    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind not in _FOR_THE_USER)]
+    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind is not NoticeKind.SERVER)]
     if not reasons:
         return ""
     more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []

@@ -123,7 +123,6 @@ def _waiting(overview: Overview) -> Iterator[str]:
     """Name each thing that waits for a person, with the command."""
     for path in overview.invalid:
         yield f"{shorten(path, overview.context)} is invalid: remit doctor"
-    yield from (f"{each.reason}: {each.command}" for each in overview.outdated)
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
         yield f"{render.plural(overview.approvals, 'call')} {verb} approval: remit approve"
