@@ -42,7 +42,7 @@ from remit.text.spelling import did_you_mean
 if TYPE_CHECKING:
     from remit.clients.install_targets import ClientTargets
     from remit.clients.managed_targets import ManagedTargets
-    from remit.scanning.ports import Sources
+    from remit.scanning.client_files import ClientFiles
     from remit.text.times import Clock
 
 _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
@@ -69,7 +69,7 @@ class Installer:
         self,
         places: ClientTargets | ManagedTargets,
         records: InstallRecords,
-        sources: Sources,
+        sources: ClientFiles,
         clock: Clock,
         environment: RecordedEnvironment,
         blocks: Callable[[], Sequence[str]] = tuple,
