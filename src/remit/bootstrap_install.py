@@ -22,8 +22,7 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
     Raises:
         BadVariableError: a variable that names a directory is invalid.
     """
-    from remit.clients.install_targets import ClientTargets
-    from remit.clients.managed_targets import ManagedTargets
+    from remit.clients.install_targets import ClientTargets, ManagedTargets
     from remit.configuration.file_paths import machine_path
     from remit.install.install_record import InstallRecords
     from remit.install.installer import Installer

@@ -1,4 +1,7 @@
-"""The files that `remit install` edits in each client: its entry, and switches of the servers it serves."""
+"""The files that `remit install` edits in each client: its entry, and switches of the servers it serves.
+
+The administrator's apply to every user of the machine.
+"""
 
 import os
 import re
@@ -6,7 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from remit.clients.claude.installed_hooks import claude_hooks
-from remit.clients.claude_code import settings_path, state_path
+from remit.clients.claude_code import (
+    MANAGED_SERVERS,
+    MANAGED_SETTINGS,
+    managed_directory,
+    settings_path,
+    state_path,
+)
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
@@ -21,7 +30,7 @@ from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, 
 from remit.files.formats import parse_commented_json, parse_json, parse_jsonc
 from remit.files.safe_changes import LIMIT, change_file
 from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
-from remit.install.install_record_path import record_path
+from remit.install.install_record_path import managed_record_path, record_path
 from remit.install.recorded_environment import record_words
 
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
@@ -281,3 +290,44 @@ def _newer_entries(path: str) -> dict[str, object]:
         return {}
     is_server = not isinstance(servers, dict) or "type" in servers or isinstance(servers.get("enabled"), bool)  # pyright: ignore[reportUnknownMemberType] - any object
     return {} if is_server else cast("dict[str, object]", servers)
+
+
+class ManagedTargets:
+    """The administrator's install targets on one machine: of Claude Code, which alone has such files.
+
+    Its managed hooks run even if a user or a repository switches hooks off, and with a `managed-mcp.json` it
+    loads no other server.
+    """
+
+    def __init__(self, machine: Machine, command: Callable[[], Sequence[str]]) -> None:
+        self._machine = machine
+        self._command = command
+        self.clients: Sequence[str] = ("claude-code",)
+
+    def title(self, client: str) -> str:
+        """Return the display name of a client."""
+        return f"{client_title(client)} for every user of this machine"
+
+    def targets(
+        self,
+        client: str,
+        declared: Declared,  # noqa: ARG002 - as of `ClientTargets`
+        blocks: Sequence[str],
+        served: Callable[[], Declared] = tuple,  # noqa: ARG002 - as of `ClientTargets`
+    ) -> Sequence[TargetFile]:
+        """Return the files to edit, with the edits; no user's servers are named in them."""
+        folder, command = managed_directory(self._machine), self._command()
+        record = managed_record_path(client, self._machine)
+        settings = [*claude_hooks(command, record, " --managed"), *denials(blocks)]
+        return [
+            TargetFile(os.path.join(folder, MANAGED_SETTINGS), Format.JSON, settings),
+            TargetFile(os.path.join(folder, MANAGED_SERVERS), Format.JSON, [claude_entry(command, record)]),
+        ]
+
+    def projects(self, client: str) -> Sequence[str]:  # noqa: ARG002 - as of `ClientTargets`
+        """List no directories: they are a user's."""
+        return ()
+
+    def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
+        """Replace a file's text with the result of a function; every user can read a new one."""
+        change_file(path, change, is_public=True)

@@ -40,8 +40,7 @@ from remit.settings import STORE
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from remit.clients.install_targets import ClientTargets
-    from remit.clients.managed_targets import ManagedTargets
+    from remit.clients.install_targets import ClientTargets, ManagedTargets
     from remit.scanning.client_files import ClientFiles
     from remit.text.times import Clock
 
