@@ -178,7 +178,7 @@ def open_states(
     detectors = LocalDetectors(machine, now_ns=now_ns)
 
     def searches(client: str | None) -> bool:
-        from remit.clients.claude.tool_search import searches_itself
+        from remit.clients.claude_code import searches_itself
 
         return searches_itself(client, machine)
 
