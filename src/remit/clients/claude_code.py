@@ -42,9 +42,8 @@ _MANAGED = {
 MANAGED_SETTINGS = "managed-settings.json"
 MANAGED_SERVERS = "managed-mcp.json"
 _SEARCH = "ENABLE_TOOL_SEARCH"
-_SEARCH_ON = frozenset(
-    {"", "true", "1", "yes", "on", "force"}
-)  # `auto` sends all definitions that fit a limit
+# `auto` sends all definitions that fit a limit
+_SEARCH_ON = frozenset({"", "true", "1", "yes", "on", "force"})
 _STATE_FILE_LIMIT = 256 * 2**20  # holds history too: tens of megabytes are common
 
 
