@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
+    from remit.scanning.ports import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
-    from remit.upstream.live_servers import LiveServers
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ownership import ServerLocks
     from remit.upstream.ports import ServerLists, UpstreamPool
@@ -114,7 +114,7 @@ async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
             yield upstreams
 
 
-def open_upstreams() -> "LiveServers":
+def open_upstreams() -> "Upstreams":
     """Open the live servers, to list their tools."""
     from remit.upstream.live_servers import LiveServers
 

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from remit.filters.filter_functions import Filter
     from remit.scanning.catalog_source import CatalogSource
     from remit.scanning.change_watcher import ChangeWatcher
-    from remit.scanning.client_files import ClientFiles
-    from remit.scanning.ports import Notifier
+    from remit.scanning.ports import Notifier, Sources
     from remit.scanning.project_records import ProjectRecords
     from remit.scanning.server_lists import ServerLister
     from remit.search.cancellation import Cancellation
@@ -60,7 +59,7 @@ class Registry:
     """Scans, lists, explains and searches the tools of any workspace on this machine."""
 
     def __init__(
-        self, store: SqlStore, sources: ClientFiles, states: StateService, engine: SearchEngine, clock: Clock
+        self, store: SqlStore, sources: Sources, states: StateService, engine: SearchEngine, clock: Clock
     ) -> None:
         self._store = store
         self._sources = sources

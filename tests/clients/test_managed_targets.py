@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.claude.installed_hooks import REPAIR
-from remit.clients.install_targets import ManagedTargets
+from remit.clients.install_targets import REPAIR, ManagedTargets
 from remit.decision.context import Context
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT

@@ -19,7 +19,7 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.decision.tools import Tool
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -28,7 +28,7 @@ ALL_CLIENTS = "all"
 class Contexts:
     """Creates contexts from the sources on this machine."""
 
-    def __init__(self, sources: ClientFiles) -> None:
+    def __init__(self, sources: Sources) -> None:
         self._sources = sources
 
     def make(

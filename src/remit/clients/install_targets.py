@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import (
     MANAGED_SERVERS,
     MANAGED_SETTINGS,
@@ -331,3 +330,44 @@ class ManagedTargets:
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Replace a file's text with the result of a function; every user can read a new one."""
         change_file(path, change, is_public=True)
+
+
+# The events a hook receives, and its timeout. Remit decides within two or three seconds; a hook that cannot
+# decide, because it crashed or is gone, blocks the call.
+HOOKS: Mapping[str, Mapping[str, Any]] = {
+    "SessionStart": {"timeout": 30},
+    "UserPromptSubmit": {"timeout": 15},
+    "UserPromptExpansion": {"timeout": 60, "async": True},
+    "PreToolUse": {"timeout": 10, "onFailure": "block"},
+    "PostToolUse": {"timeout": 60, "async": True},
+    "PostToolUseFailure": {"timeout": 60, "async": True},
+    "ConfigChange": {"timeout": 60, "async": True},
+    "FileChanged": {"timeout": 30},
+    "CwdChanged": {"timeout": 30},
+    "SessionEnd": {"timeout": 5},
+}
+
+
+# An argument that hooks ignore: if their Python is gone, the client shows only the command line.
+REPAIR = (
+    "--if-this-cannot-run=ask the user to run `remit install claude-code{0}` again, or to remove this hook "
+    "with `remit uninstall claude-code{0}` or by hand from the client's settings"
+)
+
+
+def claude_hooks(command: Sequence[str], record: str, option: str = "") -> list[Edit]:
+    """Return the edits that add our hooks to Claude Code's settings; `option` is that of the install."""
+    program, *args = (*command, "hook", *record_words(record))
+    repair = REPAIR.format(option)
+    return [
+        Edit(
+            ("hooks", event),
+            {"hooks": [_handler(program, [*args, repair] if "onFailure" in details else args, details)]},
+            is_item=True,
+        )
+        for event, details in HOOKS.items()
+    ]
+
+
+def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "command", "command": program, "args": list(args), **details}

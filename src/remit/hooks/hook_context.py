@@ -52,7 +52,7 @@ def _open_memory(directory: str) -> "Memory":
 
 
 def _refresh_blocks() -> bool:
-    from remit.bootstrap_install import refresh_blocks
+    from remit.bootstrap import refresh_blocks
 
     return refresh_blocks(may_remove=False)
 

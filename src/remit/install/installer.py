@@ -41,7 +41,7 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.clients.install_targets import ClientTargets, ManagedTargets
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
     from remit.text.times import Clock
 
 _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
@@ -68,7 +68,7 @@ class Installer:
         self,
         places: ClientTargets | ManagedTargets,
         records: InstallRecords,
-        sources: ClientFiles,
+        sources: Sources,
         clock: Clock,
         environment: RecordedEnvironment,
         blocks: Callable[[], Sequence[str]] = tuple,

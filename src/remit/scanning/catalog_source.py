@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration, Key, Resolved
     from remit.decision.tools import Definition, Tool
     from remit.files.file_stamps import FileStamps
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
     from remit.store.prepared_server_list import PreparedServerList
@@ -39,7 +39,7 @@ class CatalogSource:
     def __init__(
         self,
         store: SqlStore,
-        sources: ClientFiles,
+        sources: Sources,
         clock: Clock,
         scanner: Scanner,
         states: StateService,

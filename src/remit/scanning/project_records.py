@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from remit.decision.projects import Project
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
     from remit.store.sql_store import SqlStore
 
 
 class ProjectRecords:
     """Finds, lists and erases stored projects."""
 
-    def __init__(self, store: SqlStore, sources: ClientFiles) -> None:
+    def __init__(self, store: SqlStore, sources: Sources) -> None:
         self._store = store
         self._sources = sources
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.projects import View
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
     from remit.scanning.source_reader import SourceReader
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
@@ -63,7 +63,7 @@ class Scanner:
     """Reads the clients' files for a workspace, and stores their declarations."""
 
     def __init__(
-        self, store: SqlStore, sources: ClientFiles, clock: Clock, configuration: ConfigurationService
+        self, store: SqlStore, sources: Sources, clock: Clock, configuration: ConfigurationService
     ) -> None:
         self._configuration = configuration
         self._store = store

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.decision.declarations import Key, Resolved
     from remit.decision.tools import Tool
+    from remit.scanning.ports import Upstreams
     from remit.scanning.scanner import Scanner
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
-    from remit.upstream.live_servers import LiveServers
 
 
 class ServerListing(NamedTuple):
@@ -52,7 +52,7 @@ class ServerLister:
     def connect(
         self,
         context: Context,
-        upstreams: LiveServers,
+        upstreams: Upstreams,
         *,
         names: Sequence[str] = (),
         deadline: float = DEADLINE,

@@ -20,7 +20,7 @@ from remit.trust.trust_rule import declaration_needs_trust
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
-    from remit.scanning.client_files import ClientFiles
+    from remit.scanning.ports import Sources
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class SourceReader:
     """Reads, resolves and stores views; a view is one client in one workspace."""
 
-    def __init__(self, store: SqlStore, sources: ClientFiles, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, sources: Sources, clock: Clock) -> None:
         self._store = store
         self._sources = sources
         self._clock = clock

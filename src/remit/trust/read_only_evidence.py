@@ -18,7 +18,7 @@ from remit.inspection.vocabulary.sentences import parts, sentence
 from remit.text.untrusted_text import one_line
 from remit.text.words import split
 from remit.trust.read_only_words import may_act, stem
-from remit.trust.secret_words import mentions_secret
+from remit.trust.same_text import mentions_secret
 from remit.trust.text_change import names_address
 
 _WORD = re.compile(r"[A-Za-z]+")

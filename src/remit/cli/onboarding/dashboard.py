@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from remit.bootstrap import open_registry
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer, open_registry
 from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
 from remit.decision.context import shorten
