@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 from remit import errors
-from remit.clients.known_clients import CLIENTS, load
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.decision.scopes import Scope
 
 ROOT = Path(__file__).parent.parent
@@ -59,7 +59,7 @@ def test_every_error_is_documented() -> None:
 def test_every_variable_that_is_read_is_documented() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
     read = {*re.findall(r'variables\.get\("(\w+)"\)', source)}
-    read |= {variable for client in CLIENTS for variable in load(client).variables}
+    read |= {variable for client in CLIENTS.values() for variable in client.locating}
     assert read >= {"REMIT_HOME", "CLAUDE_CONFIG_DIR"}
     assert [name for name in sorted(read) if f"`{name}`" not in page("reference/settings.md")] == []
 

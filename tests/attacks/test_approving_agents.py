@@ -7,7 +7,7 @@ import pytest
 
 from attacks.worlds import World
 from remit.approvals.agent_processes import Process, ProcessTree, find_agent
-from remit.clients.known_clients import CLIENTS
+from remit.decision.permissions.client_facts import CLIENTS
 
 # What runs the commands of an agent. The others are editors, where people have terminals as well.
 PROGRAMS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attacks.worlds import World
-from remit.clients.known_clients import CLIENTS
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.trust.server_sandbox import SandboxError
 from support.processes import git
 from support.sandbox import Sandbox as Remit

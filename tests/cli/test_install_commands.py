@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from remit.clients.claude.installed_hooks import HOOKS, REPAIR
-from remit.clients.install_targets import PLACES
+from remit.clients.install_targets import HOOKS, PLACES, REPAIR
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition
 from remit.install.own_command import without_variables

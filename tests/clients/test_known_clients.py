@@ -1,12 +1,16 @@
 """The known clients, and which are on a machine: those whose program or own settings are there."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from remit.clients.known_clients import CLIENTS, is_on_machine
-from remit.decision.permissions.client_consents import CLIENT_TITLES
+from remit.clients.known_clients import is_on_machine, load
+from remit.clients.parsing.client_reader import ClientReader
+from remit.decision.permissions.client_facts import CLIENTS
+from remit.decision.projects import View
 from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
 
 
 def machine(home: Path, **variables: str) -> Machine:
@@ -58,5 +62,30 @@ def test_a_client_without_known_traces_counts_as_there(tmp_path: Path) -> None:
     assert is_on_machine("new-client", machine(tmp_path))
 
 
-def test_every_client_has_a_name_for_people() -> None:
-    assert sorted(CLIENT_TITLES) == sorted(CLIENTS)
+class NoVariables(Mapping[str, str]):
+    """An empty environment that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> str:
+        self.asked.add(key)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_has_a_module_and_lists_the_variables_that_it_asks_for(
+    client: str, platform: str, tmp_path: Path
+) -> None:
+    variables = NoVariables()
+    there = Machine(home=str(tmp_path), variables=variables, platform=platform, root=str(tmp_path))
+    load(client).read(ClientReader(View(client, locate(str(tmp_path))), there, now_ns=0))
+    assert load(client).name == client
+    assert variables.asked <= {*CLIENTS[client].locating}

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.claude.installed_hooks import REPAIR
-from remit.clients.managed_targets import ManagedTargets
+from remit.clients.install_targets import REPAIR, ManagedTargets
 from remit.decision.context import Context
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT
@@ -57,9 +56,8 @@ def available(sandbox: Sandbox) -> list[str]:
 
 
 def notices(registry: Registry, context: Context) -> list[InstallNotice]:
-    """What is said of the install itself; the stand-in for Python looks like one of an earlier version."""
-    others = (NoticeKind.SERVER, NoticeKind.INSTALL)
-    return [each for each in registry.protection.notices(context) if each.kind not in others]
+    """What is said of the install itself."""
+    return [each for each in registry.protection.notices(context) if each.kind is not NoticeKind.SERVER]
 
 
 def test_hooks_server_and_blocks_go_into_the_managed_files(sandbox: Sandbox, etc: Path) -> None:

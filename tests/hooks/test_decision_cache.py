@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from remit.decision.client_reports import ClientCall
+from remit.decision.client_reports import CallOutcome, ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision
 from remit.hooks.decision_cache import decide_call
@@ -57,7 +57,7 @@ class Hooks:
 
     def record_use(self, name: str, where: Path, **fields: Any) -> None:
         with open_context(str(where), self.environment) as context:
-            context.record_use(name, **fields)
+            context.record_use(name, CallOutcome(succeeded=fields.pop("succeeded", None)), **fields)
 
     def _open_registry(self) -> Registry:
         decided = self.decided

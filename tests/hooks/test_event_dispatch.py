@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.claude.installed_hooks import HOOKS
+from remit.clients.install_targets import HOOKS
 from remit.hooks.event_dispatch import HANDLERS, record_undecided, respond
 from remit.hooks.guarded_answer import ASK, DENY, SILENT
 from remit.hooks.hook_context import SYSTEM, HookEnvironment

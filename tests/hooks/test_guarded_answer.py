@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from remit.clients.claude.installed_hooks import HOOKS
+from remit.clients.install_targets import HOOKS
 from remit.hooks import guarded_answer
 from support.sandbox import Sandbox
 

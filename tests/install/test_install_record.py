@@ -108,7 +108,7 @@ def test_what_is_done_to_a_file_anew_takes_the_place_of_what_was_done_before() -
         ("", "not a record"),
         ("[]", "not a record"),
         ("{}", "not a record"),
-        ('{"version": 1, "client": "x", "at": 1, "files": [{}]}', "not a record"),
+        ('{"version": 2, "client": "x", "at": 1, "ground": {}, "files": [{}]}', "not a record"),
         ('{"version": 9}', "a newer Remit"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.known_clients import CLIENTS, load
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.errors import InstallRecordError
 from remit.install.recorded_environment import (
     RecordedEnvironment,
@@ -64,7 +64,7 @@ def test_a_variable_that_says_where_something_is_does_not_come_from_the_environm
 
 
 def test_every_variable_that_locates_a_clients_files_is_fixed() -> None:
-    assert [name for client in CLIENTS for name in load(client).variables if not is_fixed(name)] == []
+    assert [name for client in CLIENTS.values() for name in client.locating if not is_fixed(name)] == []
 
 
 def test_the_mark_of_a_nested_gateway_stays() -> None:

@@ -20,10 +20,10 @@ import pytest
 from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli.output import json_output
-from remit.clients.known_clients import CLIENTS
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ToolStatus
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.files.bounded_reader import FileError, Machine
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.registry import Registry

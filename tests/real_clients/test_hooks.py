@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.claude.installed_hooks import HOOKS
+from remit.clients.install_targets import HOOKS
 from support import real_claude
 from support.databases import run_sql
 from support.processes import git

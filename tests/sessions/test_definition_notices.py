@@ -2,7 +2,7 @@
 
 from remit.decision.definitions.definition_changes import ChangePolicy, ChangeVerdict, DefinitionChange
 from remit.decision.kinds import Kind
-from remit.sessions.definition_notices import accepted_notices, held_notices
+from remit.sessions.install_notices import accepted_notices, held_notices
 from remit.trust.held_definitions import HeldDefinition
 
 

@@ -24,7 +24,7 @@ WORDS, SILENCE = (
 BEFORE = Definition(name="mcp__notes__find", description="Find notes.")
 ACCEPTED = Pin(accepted_id=1, entry="2:a", verdict=None, accepted="p1", changed=None, changed_id=None)
 HELD = ACCEPTED._replace(verdict=ChangeVerdict.MATTERS, changed="p2", changed_id=2)
-OLDER = ACCEPTED._replace(entry="a")  # stored by an earlier version of Remit
+UNKNOWN_ENTRY = ACCEPTED._replace(entry=None)
 REJECTED = HELD._replace(verdict=ChangeVerdict.REJECTED)
 NEVER_ACCEPTED = HELD._replace(accepted_id=None, accepted=None)
 
@@ -70,7 +70,7 @@ def listed(id: int | None, pin: str, definition: Definition = FIND) -> ListedDef
         (comparison(find=ACCEPTED), listed(None, "p2"), Sighting(Sight.CHANGED, FIND, BEFORE)),
         (comparison(find=NEVER_ACCEPTED), listed(None, "p3"), Sighting(Sight.ADDED, FIND)),
         (
-            comparison(find=OLDER),
+            comparison(find=UNKNOWN_ENTRY),
             listed(2, "p2"),
             Sighting(Sight.CHANGED, FIND, BEFORE),
         ),

@@ -123,7 +123,7 @@ def test_a_permit_cannot_be_changed_stored_or_copied_with_changes() -> None:
     with pytest.raises(TypeError):
         made.launch.env["A"] = "2"  # pyright: ignore[reportIndexIssue] - the attempt is the point
     with pytest.raises(AttributeError):
-        made._launch = Launch(command="evil")  # pyright: ignore[reportPrivateUsage] - the same
+        made.launch = Launch(command="evil")  # pyright: ignore[reportAttributeAccessIssue] - the same
     with pytest.raises(TypeError):
         pickle.dumps(made)
     with pytest.raises(TypeError):

@@ -49,7 +49,7 @@ def test_trust_holds_for_the_very_entry_that_was_trusted(
         ("2:d1", "trusted"),
         ("2:d0", "changed since it was trusted"),
         ("2:d1|.npmrc=0", "changed since it was trusted: `.npmrc` was removed"),
-        ("d1", "trusted by an earlier version of Remit, which showed less of it: review it again"),
+        ("d1", "changed since it was trusted"),
     ],
 )
 def test_the_state_of_trust_is_put_in_words(trusted: str | None, state: str) -> None:

@@ -184,15 +184,6 @@ def test_an_entry_that_the_user_changed_counts_as_new_and_is_news(sandbox: Sandb
         assert registry.trust.pins.news(context) == []
 
 
-def test_a_digest_of_an_earlier_version_of_remit_is_no_changed_entry(sandbox: Sandbox, shop: Path) -> None:
-    with sandbox.registry() as registry:
-        list_tools(registry, shop, TIDY)
-    run_sql(sandbox.database, "update pins set entry = replace(entry, '2:', '')")
-    with sandbox.registry() as registry:
-        list_tools(registry, shop, SAFE)
-        assert verdict(registry, shop) == (Verdict.HIDDEN, Gate.DEFINITION)
-
-
 def test_instructions_have_a_pin_of_their_own(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         list_tools(registry, shop, TIDY, instructions="Notes are files.")

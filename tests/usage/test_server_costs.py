@@ -6,8 +6,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.usage.reports import ToolUse, UsageReport
-from remit.usage.server_costs import server_costs
+from remit.usage.reports import ToolUse, UsageReport, server_costs
 from support.builders import CLIENT, server
 
 VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="", unlock=None)

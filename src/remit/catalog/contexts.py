@@ -10,7 +10,7 @@ from remit.decision.agents import check_servers, resolve_agent
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.permissions.client_consents import ALIASES, client_called
+from remit.decision.permissions.client_facts import ALIASES, client_called
 from remit.decision.policy_rules import Mode
 from remit.decision.projects import LaunchFlags
 from remit.decision.tool_names import full_label, storable

@@ -57,7 +57,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "memory": ("memory_commands.memory", "View, export and clean up project memory."),
     "lock": ("trust.lock_command.lock", "Write or check the lock of a project's servers."),
     "inspect": ("trust.inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
-    "audit": ("calls.audit_command.audit", "Check and export the log of calls."),
+    "audit": ("calls.calls_command.audit", "Check and export the log of calls."),
     "token": ("token_commands.token", "Manage gateway tokens."),
     "credential": (
         "credentials.credential_commands.credential",
@@ -127,7 +127,7 @@ class _Recorder:
 
     def __call__(self, change: ObservedChange) -> None:
         if self._record is None:
-            from remit.bootstrap_install import open_journal
+            from remit.bootstrap import open_journal
 
             usual = f"remit {self._context.invoked_subcommand}"
             self._record = open_journal().recorder(self._context.meta.get(CHANGE, usual))

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap import open_registry
-from remit.bootstrap_install import has_managed_install, open_installer, uses_shared_store
+from remit.bootstrap import has_managed_install, open_installer, open_registry, uses_shared_store
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import client_install, leftovers

@@ -4,9 +4,8 @@ import sys
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import open_registry, refresh_blocks
 from remit.bootstrap_gateway import open_upstreams
-from remit.bootstrap_install import refresh_blocks
 from remit.catalog.summary import summarize
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace, known_names

@@ -87,12 +87,8 @@ def _show(gateway: Mapping[str, Any]) -> None:
 
 def _endpoint(said: Mapping[str, Any]) -> Sequence[str]:
     words = [said["directory"], said["client"], *_named(said, "agent", "room", "strategy", "mode")]
-    return (", ".join(words), _listed(said), str(said["sessions"]), *_counts(said))
-
-
-def _listed(said: Mapping[str, Any]) -> str:
-    """Write how many tools the endpoint lists; one of an older version does not say it."""
-    return f"{said['listed_tools']} of {said['available_tools']}" if "listed_tools" in said else ""
+    listed = f"{said['listed_tools']} of {said['available_tools']}"
+    return (", ".join(words), listed, str(said["sessions"]), *_counts(said))
 
 
 def _named(said: Mapping[str, Any], *names: str) -> Iterator[str]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_configuration_file, open_registry
-from remit.bootstrap_install import open_installer, open_journal
+from remit.bootstrap import open_configuration_file, open_installer, open_journal, open_registry
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import (

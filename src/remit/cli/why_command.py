@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_registry
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer, open_registry
 from remit.catalog.costs import SentDefinitions
 from remit.cli import render
 from remit.cli.options import (

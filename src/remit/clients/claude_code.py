@@ -12,6 +12,7 @@ from remit.clients.claude.permission_settings import SettingsText, read_tracking
 from remit.clients.claude.settings_before_install import has_managed_gateway, is_narrowed
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
+    FILE_LIMIT,
     Client,
     ClientReader,
     ConfigFile,
@@ -19,14 +20,15 @@ from remit.clients.parsing.client_reader import (
     ParsedFile,
     declare_servers,
 )
-from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_files import origin
 from remit.decision.declared_launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import Machine
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
+from remit.files.formats import parse_json
 from remit.install.install_record import EditedFile
 
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
@@ -39,6 +41,9 @@ _MANAGED = {
 }
 MANAGED_SETTINGS = "managed-settings.json"
 MANAGED_SERVERS = "managed-mcp.json"
+_SEARCH = "ENABLE_TOOL_SEARCH"
+# `auto` sends all definitions that fit a limit
+_SEARCH_ON = frozenset({"", "true", "1", "yes", "on", "force"})
 _STATE_FILE_LIMIT = 256 * 2**20  # holds history too: tens of megabytes are common
 
 
@@ -176,9 +181,28 @@ def leaves_servers(machine: Machine) -> bool:
     return is_narrowed(NAME, settings_path(machine), machine) or has_managed_gateway(NAME, servers, machine)
 
 
+def searches_itself(client: str | None, machine: Machine) -> bool:
+    """Tell whether a client's own tool search is on: Claude Code's is, unless a variable turns it off.
+
+    The client gives its servers and hooks the variables of its settings, so only commands that a person types
+    need the user's file.
+    """
+    if client != NAME:
+        return False
+    value = _in_settings(machine).get(_SEARCH) or machine.variables.get(_SEARCH, "")
+    return value.strip().lower() in _SEARCH_ON
+
+
+def _in_settings(machine: Machine) -> dict[str, str]:
+    try:
+        text = read_text(settings_path(machine), limit=FILE_LIMIT, within=ANYWHERE)
+        return {} if text is None else EntryFields(parse_json(text)).pairs("env")
+    except (FileError, EntryError):
+        return {}
+
+
 CLIENT = Client(
     name=NAME,
-    variables=(CONFIG_DIR, PLUGIN_DIR),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS,),
     leaves_servers=leaves_servers,

@@ -29,7 +29,6 @@ def read(reader: ClientReader) -> None:
 
 CLIENT = Client(
     name=NAME,
-    variables=(*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
     read=read,
     syntaxes=(),
     behavior=NEVER_ASKS,

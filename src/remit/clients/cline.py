@@ -55,7 +55,6 @@ def _shared(machine: Machine) -> str:
 
 CLIENT = Client(
     name=NAME,
-    variables=(DIR, DATA_DIR, SETTINGS_PATH, *platform_paths.CONFIG_VARIABLES),
     read=read,
     syntaxes=(),
     behavior=NEVER_ASKS,

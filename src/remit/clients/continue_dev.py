@@ -71,6 +71,4 @@ def _mapped(top: EntryFields, path: str) -> EntryFields:
     return EntryFields({os.path.splitext(os.path.basename(path))[0]: dict(top.items())})
 
 
-CLIENT = Client(
-    name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(VariableSyntax.SECRETS,), behavior=NEVER_ASKS
-)
+CLIENT = Client(name=NAME, read=read, syntaxes=(VariableSyntax.SECRETS,), behavior=NEVER_ASKS)

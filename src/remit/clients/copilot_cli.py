@@ -50,7 +50,6 @@ def parse_trust(state: EntryFields, into: ParsedFile, workspace: Workspace) -> N
 
 CLIENT = Client(
     name=NAME,
-    variables=(HOME,),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     behavior=ClientBehavior(asks=ApprovalPrompt.ALWAYS),

@@ -22,7 +22,6 @@ def read(reader: ClientReader) -> None:
 
 CLIENT = Client(
     name=NAME,
-    variables=(),
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
     behavior=NEVER_ASKS,

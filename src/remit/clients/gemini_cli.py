@@ -5,22 +5,22 @@ Entries are not merged, and no server of an untrusted folder starts.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.clients.gemini_permissions import read_policies, read_tool_lists, server_lists
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin, off_status, plugin_row
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, replace_entry
+from remit.clients.parsing.permission_rules import RuleWriter
 from remit.clients.parsing.server_entries import ServerEntry, process, remote
 from remit.decision.declared_launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import is_only_roots
-from remit.files.formats import parse_commented_json
+from remit.files.formats import parse_commented_json, parse_toml
 
 NAME = "gemini-cli"
 HOME = "GEMINI_CLI_HOME"
@@ -37,6 +37,14 @@ TRUST = "GEMINI_CLI_TRUST_WORKSPACE"
 RESTRICTED = "GEMINI_RESTRICTED_MODE"
 
 _TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
+_PREFIX = "mcp_"  # of a server's tool: `mcp_<server>_<tool>`
+_LISTS = {"exclude": Effect.DENIES_TOOL, "allowed": Effect.ALLOWS_TOOL}
+_DECISIONS = {
+    "deny": Effect.DENIES_TOOL,
+    "ask_user": Effect.ASKS_ABOUT_TOOL,
+    "allow": Effect.ALLOWS_TOOL,
+}
+_CONDITIONS = ("argsPattern", "commandPrefix", "commandRegex", "modes", "toolAnnotations", "interactive")
 
 
 class _File(NamedTuple):
@@ -68,10 +76,10 @@ def read(reader: ClientReader) -> None:
     _read_switches(reader, os.path.join(folder, "mcp-server-enablement.json"))
     counting = (*weak, *(own if is_trusted else ()), strong)
     for file in counting:
-        read_tool_lists(reader, file.content, file.origin.source, file.level, _declared(reader))
+        _read_tool_lists(reader, file.content, file.origin.source, file.level, _declared(reader))
     _read_server_lists(reader, counting)
     for policies in (os.path.join(folder, "policies"), os.path.join(os.path.dirname(system), "policies")):
-        read_policies(reader, policies, _declared(reader))
+        _read_policies(reader, policies, _declared(reader))
 
 
 def _read_server_lists(reader: ClientReader, files: Sequence[_File]) -> None:
@@ -79,7 +87,7 @@ def _read_server_lists(reader: ClientReader, files: Sequence[_File]) -> None:
     strongest = {name: (file, entry) for file in files for name, entry in _servers(reader, file).items()}
     for name, (file, entry) in strongest.items():
         with reader.part(file.origin.source, f"mcpServers.{name}") as parsed:
-            parsed.rules += server_lists(name, EntryFields(entry), file.origin.source, file.level)
+            parsed.rules += _entry_lists(name, EntryFields(entry), file.origin.source, file.level)
 
 
 def read_entry(_name: str, entry: EntryFields) -> ServerEntry:
@@ -272,9 +280,70 @@ def _path_pattern(glob: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(/?)\\\*", r"(\1.*)?", re.escape(glob)), re.DOTALL)
 
 
+def _entry_lists(name: str, entry: EntryFields, source: str, level: SettingsLevel) -> list[SettingsRule]:
+    """Read the tools that a server's entry includes and excludes, and whether it is trusted.
+
+    Raises:
+        EntryError: a field has a wrong type.
+    """
+    lists = RuleWriter(source, f"mcpServers.{name}", level)
+    rules = lists.tools(Effect.DENIES_TOOL, name, entry.texts("excludeTools"))
+    if "includeTools" in entry:
+        rules += lists.only(name, (tool.partition("(")[0] for tool in entry.texts("includeTools")))
+    if entry.flag("trust"):
+        rules.append(lists.whole(Effect.ALLOWS_TOOL, name))
+    return rules
+
+
+def _read_tool_lists(
+    reader: ClientReader, content: EntryFields, source: str, level: SettingsLevel, servers: Sequence[str]
+) -> None:
+    """Read `tools.exclude` and `tools.allowed` of one settings file."""
+    with reader.part(source, "tools") as parsed:
+        tools = content.fields("tools")
+        for name, effect in _LISTS.items():
+            lists = RuleWriter(source, f"tools.{name}", level)
+            for pattern in tools.texts(name):
+                parsed.rules += lists.joined(effect, pattern, servers, _PREFIX)
+
+
+def _read_policies(reader: ClientReader, folder: str, servers: Sequence[str]) -> None:
+    """Read the policy files of a folder; for each subject, the rule of the highest priority counts."""
+    found: dict[tuple[str, str], tuple[float, str, Effect]] = {}
+    for name in reader.names_in(folder):
+        if name.endswith(".toml"):
+            path = os.path.join(folder, name)
+            with reader.part(path, "rule"):
+                for subject, priority, effect in _policy_rules(reader.fields(path, parse_toml)):
+                    if subject not in found or priority > found[subject][0]:
+                        found[subject] = priority, path, effect
+    for (server, tool), (_, path, effect) in found.items():
+        lists = RuleWriter(path, "rule")
+        with reader.part(path) as parsed:
+            if not server:
+                parsed.rules += lists.joined(effect, tool, servers, _PREFIX)
+            elif tool in ("", "*"):
+                parsed.rules.append(lists.whole(effect, server))
+            else:
+                parsed.rules += lists.tools(effect, server, [tool])
+
+
+def _policy_rules(content: EntryFields) -> Iterator[tuple[tuple[str, str], float, Effect]]:
+    """Yield server, tool, priority and effect of the rules that do not depend on arguments or modes."""
+    for item in content.items_of("rule"):
+        rule = EntryFields(item)
+        effect = _DECISIONS.get(rule.text("decision"))
+        if effect is None or any(name in rule for name in _CONDITIONS):
+            continue
+        priority = dict(rule.items()).get("priority")
+        server = rule.text("mcpName") if "mcpName" in rule else ""
+        for tool in rule.text_or_texts("toolName") or [""]:
+            if server or tool:
+                yield (server, tool), priority if isinstance(priority, int | float) else 0.0, effect
+
+
 CLIENT = Client(
     name=NAME,
-    variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     behavior=NEVER_ASKS,

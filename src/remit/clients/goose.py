@@ -50,7 +50,6 @@ def _config(machine: Machine) -> str:
 
 CLIENT = Client(
     name=NAME,
-    variables=(PATH_ROOT, *platform_paths.CONFIG_VARIABLES),
     read=read,
     syntaxes=(),
     behavior=NEVER_ASKS,

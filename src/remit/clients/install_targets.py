@@ -1,12 +1,20 @@
-"""The files that `remit install` edits in each client: its entry, and switches of the servers it serves."""
+"""The files that `remit install` edits in each client: its entry, and switches of the servers it serves.
+
+The administrator's apply to every user of the machine.
+"""
 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from remit.clients.claude.installed_hooks import claude_hooks
-from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
+from remit.clients.claude_code import (
+    MANAGED_SERVERS,
+    MANAGED_SETTINGS,
+    managed_directory,
+    settings_path,
+    state_path,
+)
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
@@ -14,14 +22,14 @@ from remit.configuration.own_files import edits_of
 from remit.decision.client_settings import declared_label
 from remit.decision.declarations import Declaration
 from remit.decision.declared_launch import references
-from remit.decision.permissions.client_consents import client_title
+from remit.decision.permissions.client_facts import CLIENTS, client_title
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json, parse_jsonc
 from remit.files.safe_changes import LIMIT, change_file
 from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
-from remit.install.install_record_path import record_path
+from remit.install.install_record_path import managed_record_path, record_path
 from remit.install.recorded_environment import record_words
 
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
@@ -43,7 +51,6 @@ class InstallInput(NamedTuple):
 class InstallRecipe(NamedTuple):
     """How to install Remit in one client."""
 
-    variables: tuple[str, ...]
     targets: "Callable[[InstallInput], list[TargetFile]]"
     takes_over: bool = False  # the client stops loading what Remit serves
     steps: str = ""  # how its user switches off servers, where Remit cannot
@@ -168,23 +175,21 @@ def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = 
 
 
 PLACES: Mapping[str, InstallRecipe] = {
-    "claude-code": InstallRecipe((CONFIG_DIR,), _claude_code, takes_over=True),
+    "claude-code": InstallRecipe(_claude_code, takes_over=True),
     "claude-desktop": InstallRecipe(
-        (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
         _claude_desktop,
         steps="in the tools menu of a chat, turn off every server except `remit`",
     ),
     "cursor": InstallRecipe(
-        (), _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
+        _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
     ),
     "vscode": InstallRecipe(
-        platform_paths.CONFIG_VARIABLES,
         _vscode,
         steps="in the Extensions view, under MCP Servers, disable every server except `remit`",
     ),
-    "codex": InstallRecipe((CODEX_HOME,), _codex, takes_over=True),
-    "gemini-cli": InstallRecipe((GEMINI_HOME,), _gemini_cli, takes_over=True),
-    "opencode": InstallRecipe((platform_paths.XDG_CONFIG_HOME,), _opencode, takes_over=True),
+    "codex": InstallRecipe(_codex, takes_over=True),
+    "gemini-cli": InstallRecipe(_gemini_cli, takes_over=True),
+    "opencode": InstallRecipe(_opencode, takes_over=True),
 }
 
 
@@ -208,7 +213,7 @@ class ClientTargets:
         Raises:
             BadVariableError: a variable that locates files is invalid.
         """
-        for variable in PLACES[client].variables:
+        for variable in CLIENTS[client].locating:
             require_text(variable, self._machine.variables)
         found = PLACES[client].targets(InstallInput(self._command(), self._machine, declared, served))
         if client == "claude-code":
@@ -284,3 +289,85 @@ def _newer_entries(path: str) -> dict[str, object]:
         return {}
     is_server = not isinstance(servers, dict) or "type" in servers or isinstance(servers.get("enabled"), bool)  # pyright: ignore[reportUnknownMemberType] - any object
     return {} if is_server else cast("dict[str, object]", servers)
+
+
+class ManagedTargets:
+    """The administrator's install targets on one machine: of Claude Code, which alone has such files.
+
+    Its managed hooks run even if a user or a repository switches hooks off, and with a `managed-mcp.json` it
+    loads no other server.
+    """
+
+    def __init__(self, machine: Machine, command: Callable[[], Sequence[str]]) -> None:
+        self._machine = machine
+        self._command = command
+        self.clients: Sequence[str] = ("claude-code",)
+
+    def title(self, client: str) -> str:
+        """Return the display name of a client."""
+        return f"{client_title(client)} for every user of this machine"
+
+    def targets(
+        self,
+        client: str,
+        declared: Declared,  # noqa: ARG002 - as of `ClientTargets`
+        blocks: Sequence[str],
+        served: Callable[[], Declared] = tuple,  # noqa: ARG002 - as of `ClientTargets`
+    ) -> Sequence[TargetFile]:
+        """Return the files to edit, with the edits; no user's servers are named in them."""
+        folder, command = managed_directory(self._machine), self._command()
+        record = managed_record_path(client, self._machine)
+        settings = [*claude_hooks(command, record, " --managed"), *denials(blocks)]
+        return [
+            TargetFile(os.path.join(folder, MANAGED_SETTINGS), Format.JSON, settings),
+            TargetFile(os.path.join(folder, MANAGED_SERVERS), Format.JSON, [claude_entry(command, record)]),
+        ]
+
+    def projects(self, client: str) -> Sequence[str]:  # noqa: ARG002 - as of `ClientTargets`
+        """List no directories: they are a user's."""
+        return ()
+
+    def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
+        """Replace a file's text with the result of a function; every user can read a new one."""
+        change_file(path, change, is_public=True)
+
+
+# The events a hook receives, and its timeout. Remit decides within two or three seconds; a hook that cannot
+# decide, because it crashed or is gone, blocks the call.
+HOOKS: Mapping[str, Mapping[str, Any]] = {
+    "SessionStart": {"timeout": 30},
+    "UserPromptSubmit": {"timeout": 15},
+    "UserPromptExpansion": {"timeout": 60, "async": True},
+    "PreToolUse": {"timeout": 10, "onFailure": "block"},
+    "PostToolUse": {"timeout": 60, "async": True},
+    "PostToolUseFailure": {"timeout": 60, "async": True},
+    "ConfigChange": {"timeout": 60, "async": True},
+    "FileChanged": {"timeout": 30},
+    "CwdChanged": {"timeout": 30},
+    "SessionEnd": {"timeout": 5},
+}
+
+
+# An argument that hooks ignore: if their Python is gone, the client shows only the command line.
+REPAIR = (
+    "--if-this-cannot-run=ask the user to run `remit install claude-code{0}` again, or to remove this hook "
+    "with `remit uninstall claude-code{0}` or by hand from the client's settings"
+)
+
+
+def claude_hooks(command: Sequence[str], record: str, option: str = "") -> list[Edit]:
+    """Return the edits that add our hooks to Claude Code's settings; `option` is that of the install."""
+    program, *args = (*command, "hook", *record_words(record))
+    repair = REPAIR.format(option)
+    return [
+        Edit(
+            ("hooks", event),
+            {"hooks": [_handler(program, [*args, repair] if "onFailure" in details else args, details)]},
+            is_item=True,
+        )
+        for event, details in HOOKS.items()
+    ]
+
+
+def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "command", "command": program, "args": list(args), **details}

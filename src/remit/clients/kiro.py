@@ -20,4 +20,4 @@ def read(reader: ClientReader) -> None:
     SERVERS.read_in_project(reader, ".kiro", "settings", "mcp.json")
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.BRACES,), behavior=NEVER_ASKS)
+CLIENT = Client(name=NAME, read=read, syntaxes=(VariableSyntax.BRACES,), behavior=NEVER_ASKS)

@@ -39,4 +39,4 @@ def _read_agents(reader: ClientReader, base: str, target: ToolFolder) -> None:
     read_folder(reader, target, Kind.SUBAGENT, os.path.join(base, ".claude", "agents"))
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(), behavior=NEVER_ASKS)
+CLIENT = Client(name=NAME, read=read, syntaxes=(), behavior=NEVER_ASKS)

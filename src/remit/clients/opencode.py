@@ -237,14 +237,6 @@ def _process(entry: EntryFields) -> Launch:
 
 CLIENT = Client(
     name=NAME,
-    variables=(
-        CONFIG,
-        CONFIG_DIR,
-        CONFIG_CONTENT,
-        DISABLE_PROJECT,
-        platform_paths.XDG_CONFIG_HOME,
-        platform_paths.PROGRAM_DATA,
-    ),
     read=read,
     syntaxes=(VariableSyntax.BRACE_ENV, VariableSyntax.BRACE_FILE),
     behavior=NEVER_ASKS,

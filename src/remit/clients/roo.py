@@ -41,7 +41,6 @@ def read(reader: ClientReader) -> None:
 
 CLIENT = Client(
     name=NAME,
-    variables=platform_paths.CONFIG_VARIABLES,
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
     behavior=ClientBehavior(asks=ApprovalPrompt.NEVER, off_shadows=False),

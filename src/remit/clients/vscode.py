@@ -37,7 +37,6 @@ def read(reader: ClientReader) -> None:
 
 CLIENT = Client(
     name=NAME,
-    variables=platform_paths.CONFIG_VARIABLES,
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.INPUT, VariableSyntax.WORKSPACE),
     behavior=NEVER_ASKS,

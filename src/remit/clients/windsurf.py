@@ -21,6 +21,4 @@ def read(reader: ClientReader) -> None:
     )
 
 
-CLIENT = Client(
-    name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.DOLLAR_ENV,), behavior=NEVER_ASKS
-)
+CLIENT = Client(name=NAME, read=read, syntaxes=(VariableSyntax.DOLLAR_ENV,), behavior=NEVER_ASKS)

@@ -48,6 +48,4 @@ def _user(reader: ClientReader) -> str:
     return os.path.join(platform_paths.config(machine), "zed")
 
 
-CLIENT = Client(
-    name=NAME, variables=platform_paths.CONFIG_VARIABLES, read=read, syntaxes=(), behavior=NEVER_ASKS
-)
+CLIENT = Client(name=NAME, read=read, syntaxes=(), behavior=NEVER_ASKS)

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from remit.decision.definitions.entry_digests import with_files
 from remit.text.secrets import is_credential, names_a_secret
 
-DIGEST_VERSION = "2:"  # what digests of entries begin with; trust in an older one does not count
-
+_DIGEST_FORM = "2:"  # what digests of entries begin with: trust in another form does not count
 _ENV_OPTIONS = ("-u", "--unset", "-C", "--chdir")  # of `env`, each with a value in the next word
 
 
@@ -95,7 +94,7 @@ class Launch:
         words = (self.transport, self.command, list(self.args), self.cwd, self.url, self.headers_helper)
         registered = None if self.registered is None else list(self.registered)
         values = (_lasting(self.env), _lasting(self.headers), dict(self.variables))
-        return with_files(DIGEST_VERSION + _digest(*words, registered, *values), self.runner_files)
+        return with_files(_DIGEST_FORM + _digest(*words, registered, *values), self.runner_files)
 
     def _filled(self, word: str) -> str:
         """Expand the client's own variables, because plugins may use the same path in different folders."""
@@ -115,11 +114,6 @@ class Launch:
             elif not word.startswith("-") and "=" not in word:
                 return word
         return self.command
-
-    @property
-    def is_unwrapped(self) -> bool:
-        """Whether its command is the program itself, not `env`."""
-        return self.program == self.command
 
     @property
     def starts_remit(self) -> bool:

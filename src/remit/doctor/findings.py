@@ -38,9 +38,9 @@ class Finding:
     severity: Severity
     check: str  # which check found it
     source: str  # the file
-    place: str = ""  # inside the entry, or inside the file without a subject
     subject: str | None = None  # the server, as the file names it
     scope: Scope | None = None
+    place: str = ""  # inside the entry, or inside the file without a subject
     reason: str
     fix: str
 

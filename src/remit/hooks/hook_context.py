@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.file_paths import configuration_paths
 from remit.configuration.store_place import store_place
+from remit.decision.client_reports import CallOutcome, ReportedTool
+from remit.decision.kinds import Authority
 from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, Workspace
+from remit.decision.tool_names import storable
 from remit.files.bounded_reader import Machine, are_unchanged, fingerprint, this_machine
 from remit.files.checkout import locate
 from remit.store.hook_store import HookStore
@@ -49,7 +52,7 @@ def _open_memory(directory: str) -> "Memory":
 
 
 def _refresh_blocks() -> bool:
-    from remit.bootstrap_install import refresh_blocks
+    from remit.bootstrap import refresh_blocks
 
     return refresh_blocks(may_remove=False)
 
@@ -128,14 +131,11 @@ class HookContext(NamedTuple):
     def record_use(
         self,
         name: str,
+        use: CallOutcome,
         *,
         server: str | None = None,
         source: str | None = None,
         subject: str | None = None,
-        session_id: str | None = None,
-        call_id: str | None = None,
-        succeeded: bool | None = None,
-        duration_ms: int | None = None,
         at: int | None = None,
         trace: "Trace | None" = None,
         cwd: str = "",
@@ -144,10 +144,6 @@ class HookContext(NamedTuple):
 
         A trace is stored if it belongs to the checkout; its paths are relative to `cwd`.
         """
-        from remit.decision.client_reports import CallOutcome, ReportedTool
-        from remit.decision.kinds import Authority
-        from remit.decision.tool_names import storable
-
         reported = ReportedTool(
             name,
             self.client,
@@ -159,21 +155,19 @@ class HookContext(NamedTuple):
             subject=None if subject is None else storable(subject),
             source=source,
         )
-        if succeeded or trace is not None:  # the configuration has the transitions and the setting for traces
+        if use.succeeded or trace is not None:  # the configuration has transitions and the setting for traces
             self.refresh_configuration()
-        use = CallOutcome(session_id, call_id, succeeded, duration_ms)
         return self.store.record(reported, use, self._kept_trace(trace, cwd))
 
     def report_call(
         self, session_id: str, call_id: str, *, trace: "Trace | None" = None, cwd: str = ""
     ) -> None:
         """Store the session and the trace of a call through the gateway, which counts it itself."""
-        from remit.decision.client_reports import CallOutcome
-
         if trace is not None:
             self.refresh_configuration()
-        use = CallOutcome(session_id, call_id)
-        self.store.report_call(use, self.environment.now(), self._kept_trace(trace, cwd))
+        self.store.report_call(
+            CallOutcome(session_id, call_id), self.environment.now(), self._kept_trace(trace, cwd)
+        )
 
     def _kept_trace(self, trace: "Trace | None", cwd: str) -> "Trace | None":
         if trace is None or not self.store.is_observing():
@@ -228,17 +222,9 @@ def record_use(
         NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
+    use = CallOutcome(session_id, call_id, succeeded, duration_ms)
     with open_context(directory, client=client) as context:
-        return context.record_use(
-            name,
-            server=server,
-            subject=subject,
-            session_id=session_id,
-            call_id=call_id,
-            succeeded=succeeded,
-            duration_ms=duration_ms,
-            at=at,
-        )
+        return context.record_use(name, use, server=server, subject=subject, at=at)
 
 
 def rescan(directory: str, *, is_headless: bool = False, environment: HookEnvironment = SYSTEM) -> list[str]:

@@ -1,5 +1,6 @@
 """Handles prompt events: names pending approvals, suggests tools, and counts typed commands."""
 
+from remit.decision.client_reports import CallOutcome
 from remit.hooks.event import Answer, Event, added_context, with_message
 from remit.hooks.hook_context import HookEnvironment, open_context
 from remit.sessions.suggestions import COOLDOWN, MOST
@@ -79,5 +80,6 @@ def prompt_expanded(event: Event, environment: HookEnvironment) -> Answer:
     name = name.removeprefix("/")
     with open_context(event.directory, environment) as context:
         if context.store.has_tool(f"/{name}") or context.store.has_tool(name):
-            context.record_use("SlashCommand", subject=name, session_id=event.session_id, succeeded=True)
+            use = CallOutcome(event.session_id, succeeded=True)
+            context.record_use("SlashCommand", use, subject=name)
     return None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from remit.audit.audit_log import HOOK, AuditEntry, AuditOutcome, estimated_size
 from remit.configuration.own_files import is_own_file
-from remit.decision.client_reports import ClientCall
+from remit.decision.client_reports import CallOutcome, ClientCall
 from remit.decision.gates import ASK_THE_USER
 from remit.decision.tool_names import MCP, served_name
 from remit.files.bounded_reader import this_machine
@@ -145,13 +145,10 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
     with open_context(event.directory, environment) as context:
         is_new = context.record_use(
             name,
+            CallOutcome(event.session_id, event.call_id, succeeded, event.number("duration_ms")),
             server=event.server,
             source=event.source,
             subject=event.subject,
-            session_id=event.session_id,
-            call_id=event.call_id,
-            succeeded=succeeded,
-            duration_ms=event.number("duration_ms"),
             at=event.at,
             trace=_trace(name, event, succeeded=succeeded),
             cwd=event.text("cwd", _MAX_PATH) or "",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from remit.files.bounded_reader import Machine
 
 
-VERSION = 2  # 1 had no environment
+VERSION = 2
 DENIED = ("permissions", "deny")  # Claude Code's own deny rules
 ASKED = ("permissions", "ask")  # and the rules for what it asks about
 SERVED = "served by Remit"  # the comment on a switch, where the format has comments on a line
@@ -91,7 +91,7 @@ class InstallRecord:
 
     client: str
     at: int
-    environment: RecordedEnvironment | None = None  # None: a version of Remit without it wrote the record
+    environment: RecordedEnvironment = field(default_factory=RecordedEnvironment)
     files: Sequence[EditedFile] = field(default_factory=tuple[EditedFile, ...])
 
     def with_file(self, edited: EditedFile) -> InstallRecord:
@@ -201,12 +201,11 @@ def write(install: InstallRecord) -> str:
         }
         for file in install.files
     ]
-    recorded = None if install.environment is None else install.environment.as_json()
     content = {
         "version": VERSION,
         "client": install.client,
         "at": install.at,
-        "ground": recorded,
+        "ground": install.environment.as_json(),
         "files": files,
     }
     return json.dumps(content, indent=2) + "\n"
@@ -220,13 +219,12 @@ def read(text: str) -> InstallRecord:
     """
     try:
         content = json.loads(text)
-        if content["version"] not in (1, VERSION):
+        if content["version"] != VERSION:
             raise ValueError("a newer Remit wrote it")
-        recorded = content.get("ground")
         return InstallRecord(
             client=str(content["client"]),
             at=int(content["at"]),
-            environment=None if recorded is None else parse_environment(recorded),
+            environment=parse_environment(content["ground"]),
             files=tuple(map(_file, content["files"])),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.permissions.client_consents import ALIASES, client_called
+from remit.decision.permissions.client_facts import ALIASES, client_called
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import SERVER
@@ -40,8 +40,7 @@ from remit.settings import STORE
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from remit.clients.install_targets import ClientTargets
-    from remit.clients.managed_targets import ManagedTargets
+    from remit.clients.install_targets import ClientTargets, ManagedTargets
     from remit.scanning.ports import Sources
     from remit.text.times import Clock
 
@@ -194,7 +193,7 @@ class Installer:
         """
         record = self._records.load(client)
         known = None if record is None else record.settings
-        if record is None or known is None or record.environment is None:
+        if record is None or known is None:
             return False
         if record.environment.configuration not in (None, self._environment.configuration):
             return False

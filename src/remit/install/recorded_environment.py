@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from typing import Any, NamedTuple, cast
 
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.errors import InstallRecordError
 from remit.settings import LIBPQ, STORE
 
@@ -21,11 +22,7 @@ _LIMIT = 16 * 2**20  # bytes of a record
 
 _LOCATING = (  # variables that locate files of Remit or of a client, or say what counts in them
     *("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
-    *("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_PLUGIN_CACHE_DIR", "CODEX_HOME", "COPILOT_HOME", "GOOSE_PATH_ROOT"),
-    *("GEMINI_CLI_HOME", "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"),
-    *("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_RESTRICTED_MODE"),
-    *("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "OPENCODE_DISABLE_PROJECT_CONFIG"),
-    *("CONTINUE_GLOBAL_DIR", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_MCP_SETTINGS_PATH"),
+    *(name for client in CLIENTS.values() for name in client.locating),
 )
 _NETWORK = (  # variables that say who reads Remit's own connections
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
@@ -152,7 +149,7 @@ def read_environment(path: str) -> RecordedEnvironment:
     """Read the environment from an install record.
 
     Raises:
-        InstallRecordError: the record is missing or damaged, or an older version of Remit wrote it.
+        InstallRecordError: the record is missing or damaged.
     """
     try:
         with open(path, "rb") as opened:

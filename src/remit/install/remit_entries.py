@@ -102,14 +102,7 @@ def _call(entry: object) -> list[object]:
 
 def _others(entry: object) -> dict[str, Any]:
     fields = cast("dict[str, Any]", entry)
-    return {
-        name: value for name, value in fields.items() if name not in _VARYING and not _is_ours(name, value)
-    }
-
-
-def _is_ours(name: str, value: object) -> bool:
-    """Tell whether an earlier version wrote the variables of an entry."""
-    return name == "env" and all(each.startswith("REMIT_") for each in as_object(value))
+    return {name: value for name, value in fields.items() if name not in _VARYING}
 
 
 def _is_hook(group: object) -> bool:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.clients.known_clients import CLIENTS, is_on_machine, load
+from remit.clients.known_clients import is_on_machine, load
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.decision.projects import TEAM
 from remit.errors import UnknownProjectError
 from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text

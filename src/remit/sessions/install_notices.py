@@ -1,11 +1,12 @@
 """What keeps Remit from protecting a workspace, or a server from reaching an agent, although it is installed.
 
 The part of Remit that still runs reports it: the gateway in its instructions, the hooks at session start. A
-model reads the reason; files, lines and the fix are for the user.
+model reads the reason; files, lines and the fix are for the user. Definitions that changed are reported in
+the same way, once to each session that starts, and to whoever asks for the status.
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.context import Context, shorten, shorten_with_line
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved, is_served
+from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect, SettingsLevel, SettingsRule
@@ -20,6 +22,7 @@ from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
 from remit.scanning.declaration_lines import LineOf, declaration_line
 from remit.text.untrusted_text import one_line
+from remit.trust.held_definitions import HeldDefinition
 from remit.upstream.launch.start_obstacles import started_servers
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
 
 ASK = "Only the user can change this"
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
-_LONGEST_NAME = 100  # characters of a server's name
+_LONGEST_NAME = 100  # characters of the name of a server or a tool
+_MOST_NAMED = 5  # tools whose definitions changed
 _LONGEST_REASON = 300  # characters of a failure, which may quote the server
 
 _WITHOUT_HOOKS = {  # the reason, what the user reads in its place, and the fix
@@ -56,7 +60,6 @@ class NoticeKind(StrEnum):
     TRUST = "trust"
     SERVER = "server"
     DEFINITION = "definition"
-    INSTALL = "install"  # of an earlier version
 
 
 class InstallNotice(NamedTuple):
@@ -69,7 +72,6 @@ class InstallNotice(NamedTuple):
     fix: str
     scope: Scope | None = None  # of the server
     detail: str = ""  # the reason with files and lines, if it has any
-    command: str = ""  # that changes it, if one command does
 
     @property
     def full_reason(self) -> str:
@@ -229,26 +231,6 @@ def lost_programs(
             )
 
 
-def outdated_installs(resolved: Iterable[Resolved], option: str = "") -> Iterator[InstallNotice]:
-    """Find installed gateways that start Python with all variables; the hooks of that client do the same.
-
-    Python heeds some variables whatever its flags, and a repository can set them for its client.
-    """
-    for item in started_servers(resolved):
-        launch = item.launch
-        if item.is_remit and launch is not None and launch.command.startswith("/") and launch.is_unwrapped:
-            again = f"remit install {item.client}{option}"
-            yield InstallNotice(
-                NoticeKind.INSTALL,
-                item.source,
-                SERVER,
-                f"an earlier version of Remit made the install in {item.client}: a repository can run "
-                "its own code in the place of the gateway and the hooks",
-                f"run `{again}`",
-                command=again,
-            )
-
-
 def replaced_gateways(tools: Iterable[Tool], context: Context) -> Iterator[InstallNotice]:
     """Find agents that bring a server with the gateway's name: while one runs, the client has no gateway."""
     for tool in tools:
@@ -314,13 +296,58 @@ def missing_servers(
     yield from failing_servers(listed, obstacles)
 
 
-_FOR_THE_USER = (NoticeKind.SERVER, NoticeKind.INSTALL)
-
-
 def notices_section(notices: Sequence[InstallNotice]) -> str:
     """Tell a model what is missing here, without the fix; what servers lack is told with their tools."""
-    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind not in _FOR_THE_USER)]
+    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind is not NoticeKind.SERVER)]
     if not reasons:
         return ""
     more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []
     return f"Missing here: {'; '.join([*reasons[:_MOST], *more])}. {ASK}."
+
+
+def held_notices(items: Iterable[HeldDefinition], policy: ChangePolicy) -> list[InstallNotice]:
+    """Tell which definitions wait for the user, by server."""
+    waiting = [item for item in items if item.is_held(policy) and not item.is_rejected]
+    return [
+        _notice(
+            server,
+            f"{_counted(group)} of `{server}` held: changed, suspicious or too large to inspect",
+            group,
+        )
+        for server, group in _by_server(waiting)
+    ]
+
+
+def accepted_notices(items: Iterable[HeldDefinition], policy: ChangePolicy) -> list[InstallNotice]:
+    """Tell which changed definitions were accepted without the user, by server."""
+    passed = [item for item in items if not item.is_held(policy)]
+    judged = [item for item in passed if item.change is not None]
+    chosen = [item for item in passed if item.change is None]
+    told: tuple[tuple[Sequence[HeldDefinition], Callable[[str], str]], ...] = (
+        (judged, lambda server: f"of `{server}` changed and accepted (`trust.changes`)"),
+        (chosen, lambda server: f"of `{server}` changed with its entry and accepted"),
+    )
+    return [
+        _notice(server, f"{_counted(group)} {words(server)}", group)
+        for items, words in told
+        for server, group in _by_server(items)
+    ]
+
+
+def _by_server(items: Sequence[HeldDefinition]) -> Iterator[tuple[str, list[HeldDefinition]]]:
+    for server in dict.fromkeys(item.server for item in items):
+        yield one_line(server, _LONGEST_NAME), [item for item in items if item.server == server]
+
+
+def _counted(group: Sequence[HeldDefinition]) -> str:
+    count = len({item.title for item in group})  # several clients may have the same server
+    return "1 definition" if count == 1 else f"{count} definitions"
+
+
+def _notice(server: str, reason: str, group: Sequence[HeldDefinition]) -> InstallNotice:
+    names = [*dict.fromkeys(one_line(item.title, _LONGEST_NAME) for item in group)]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    named = ", ".join(names[:_MOST_NAMED]) + more
+    return InstallNotice(
+        NoticeKind.DEFINITION, "", server, f"{reason} ({named})", "read the changes with `remit trust`"
+    )

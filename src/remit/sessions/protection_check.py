@@ -25,7 +25,6 @@ from remit.sessions.install_notices import (
     disabled_hooks,
     lost_programs,
     missing_servers,
-    outdated_installs,
 )
 from remit.upstream.launch.start_obstacles import failure_fix, failure_remedy
 
@@ -95,7 +94,6 @@ class ProtectionCheck:
             )
             if own:
                 found += lost_programs(own, self._scanner.facts(own, context).absent, client.option)
-                found += outdated_installs(own, client.option)
             if context.starts_servers:
                 found += lost_protection(client)
         return found

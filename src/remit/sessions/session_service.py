@@ -21,9 +21,8 @@ from remit.presentation.instructions import instructions
 from remit.presentation.request_cost import RequestCost, listed_tokens, listing_causes, tool_tokens
 from remit.presentation.served_names import prefix
 from remit.search.search_service import Searcher
-from remit.sessions.definition_notices import accepted_notices, held_notices
 from remit.sessions.gateway_view import GatewayView, direct_tools, gateway_view
-from remit.sessions.install_notices import InstallNotice, notices_section
+from remit.sessions.install_notices import InstallNotice, accepted_notices, held_notices, notices_section
 from remit.sessions.session_context import (
     KEEP_STATES,
     KEEP_TOOLS,

@@ -11,6 +11,8 @@ import re
 from fnmatch import translate
 from functools import cache
 
+from remit.decision.permissions.client_facts import CLIENTS
+
 # All patterns are for names in lower case.
 _RUNS_CODE = (
     # version control and its hooks
@@ -18,17 +20,16 @@ _RUNS_CODE = (
     *("lefthook.*", "lefthook-local.*", ".lefthook*", ".overcommit.yml", "prek.toml"),
     # environments that a shell or a version manager enters
     *(".envrc", ".direnv", ".mise*", "mise.toml", "mise.*.toml", ".rtx*", ".tool-versions", ".config"),
-    # clients of MCP, with their servers, hooks and commands
-    *(".mcp.json", ".claude*", ".codex", ".continue", ".cursor", ".gemini", ".kiro", ".opencode", ".roo"),
-    *("opencode.json", "opencode.jsonc", ".qwen", ".crush*", "crush.json", ".kilocode", ".factory", ".trae"),
-    *(".amazonq", ".junie", ".windsurf", ".augment", ".cline", ".aider*", ".amp", ".copilot", ".goose"),
+    # clients of MCP, with their servers, hooks and commands; then others that Remit does not read
+    *(name for client in CLIENTS.values() for name in client.project),
+    *(".qwen", ".crush*", "crush.json", ".kilocode", ".factory", ".trae", ".amazonq", ".junie", ".augment"),
+    *(".aider*", ".amp"),
     # editors and debuggers
-    *(".vscode", ".vs", ".idea", ".zed", ".fleet", ".devcontainer*", "*.code-workspace", ".exrc", ".nvimrc"),
+    *(".vs", ".idea", ".fleet", ".devcontainer*", "*.code-workspace", ".exrc", ".nvimrc"),
     *(".nvim.lua", ".vimrc", ".lvimrc", ".dir-locals*.el", ".gdbinit", ".lldbinit", ".pdbrc", ".rprofile"),
     # builds, packages and continuous integration
     *(".cargo", ".yarnrc*", ".yarn", ".pnpmfile.*", ".npmrc", ".mvn"),
-    ".github",  # servers of Copilot CLI, and workflows
-    *(".gitlab-ci.yml", ".circleci"),
+    *(".github", ".gitlab-ci.yml", ".circleci"),
     *("remit.toml", "remit.local.toml", "remit.lock"),
 )
 # Instructions, which agents follow.

@@ -7,7 +7,6 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.declared_launch import DIGEST_VERSION
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.decision.scopes import Scope
 
@@ -126,14 +125,12 @@ class ServerListComparison(NamedTuple):
         return self.pins.is_late or (listed is not None and self._is_same_entry(listed))
 
     def _is_same_entry(self, entry: str | None) -> bool:
-        """Return whether the user did not change an entry; another form of digest says nothing about that.
+        """Return whether the user did not change an entry.
 
         The entry of a plugin's server is its author's, who can change it with every update.
         """
-        if self.declaration.scope is Scope.PLUGIN:
-            return True
-        now, before = self.declaration.digest or "", entry or ""
-        return before == now or before.startswith(DIGEST_VERSION) is not now.startswith(DIGEST_VERSION)
+        now = self.declaration.digest
+        return self.declaration.scope is Scope.PLUGIN or None in (entry, now) or entry == now
 
 
 def _is_rejected(item: ListedDefinition, pin: Pin) -> bool:

@@ -9,7 +9,7 @@ no name and no stored row leads to a program or an address that the trust check 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,75 +30,28 @@ ForeignVariables = Callable[[str], frozenset[str]]  # that files of the reposito
 _SEAL = object()  # known in this module only
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class StartPermit:
     """Proof that a server may be started: its launch and its directory, which nobody can change."""
 
-    __slots__ = ("_directory", "_foreign", "_is_projects", "_launch", "_sandbox")
+    launch: Launch  # the command or URL to start or connect to, with unexpanded variables
+    directory: str  # the project of the server, and where it starts
+    seal: InitVar[object]
+    _: KW_ONLY
+    sandbox: Sandbox | None  # that its processes start in; None: none is configured
+    is_projects: bool = False  # it comes from a project, with the user's trust
+    foreign: frozenset[str] = frozenset()  # variables of its repository, which the trust does not cover
 
-    _launch: Launch
-    _directory: str
-    _is_projects: bool
-    _foreign: frozenset[str]
-    _sandbox: Sandbox | None
-
-    def __init__(
-        self,
-        launch: Launch,
-        directory: str,
-        seal: object,
-        *,
-        sandbox: Sandbox | None,
-        is_projects: bool = False,
-        foreign: frozenset[str] = frozenset(),
-    ) -> None:
+    def __post_init__(self, seal: object) -> None:
         if seal is not _SEAL:
             raise TypeError("only `permit_start` makes permits")
-        object.__setattr__(self, "_launch", _frozen(launch))
-        object.__setattr__(self, "_directory", directory)
-        object.__setattr__(self, "_is_projects", is_projects)
-        object.__setattr__(self, "_foreign", foreign)
-        object.__setattr__(self, "_sandbox", sandbox)
-
-    @property
-    def launch(self) -> Launch:
-        """The command or URL to start or connect to, with unexpanded variables."""
-        return self._launch
-
-    @property
-    def directory(self) -> str:
-        """The project of the server, and where it starts."""
-        return self._directory
-
-    @property
-    def is_projects(self) -> bool:
-        """Whether the server comes from a project, with the user's trust."""
-        return self._is_projects
-
-    @property
-    def foreign(self) -> frozenset[str]:
-        """The variables that its repository sets, which the user's trust in its entry does not cover."""
-        return self._foreign
-
-    @property
-    def sandbox(self) -> Sandbox | None:
-        """The sandbox that its processes start in; None: none is configured."""
-        return self._sandbox
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a permit cannot be changed")
+        object.__setattr__(self, "launch", _frozen(self.launch))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a permit cannot be stored")
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StartPermit) and self._parts == other._parts
-
     def __hash__(self) -> int:
-        return hash((self._launch.digest, self._directory))
-
-    @property
-    def _parts(self) -> tuple[object, ...]:
-        return self._launch, self._directory, self._is_projects, self._foreign, self._sandbox
+        return hash((self.launch.digest, self.directory))
 
     def __repr__(self) -> str:
         return "StartPermit()"  # the launch may contain secrets

@@ -12,8 +12,7 @@ from remit.inspection.vocabulary.imperatives import is_order
 from remit.inspection.vocabulary.sentences import parts
 from remit.text.untrusted_text import one_line
 from remit.trust.definition_pin import canonical_text
-from remit.trust.same_text import same_text
-from remit.trust.secret_words import mentions_secret
+from remit.trust.same_text import mentions_secret, same_text
 
 _ADDRESS = re.compile(
     r"(?i)\b(?:https?|wss?|ftp|data|file)://|\bwww\.|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|\w@\w+\.\w"

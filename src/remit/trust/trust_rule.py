@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.declared_launch import DIGEST_VERSION
 from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, is_at_or_below
@@ -47,8 +46,6 @@ class ServerTrust(NamedTuple):
         """Whether it is trusted, in words."""
         if self.is_trusted:
             return "trusted"
-        if self.is_changed and not (self.trusted_digest or "").startswith(DIGEST_VERSION):
-            return "trusted by an earlier version of Remit, which showed less of it: review it again"
         if not self.is_changed:
             return "not trusted"
         files = entry_change(self.trusted_digest, self.declaration.digest)

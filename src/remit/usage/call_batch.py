@@ -54,13 +54,12 @@ def read_batch(written: Mapping[str, Any]) -> CallBatch:
     Raises:
         KeyError, TypeError, ValueError: it did not.
     """
-    directory, checkout, project, *teams = written["workspace"]  # an earlier version wrote no team
-    team = next((Project(*each) for each in teams if each is not None), None)
+    directory, checkout, project, team = written["workspace"]
     return CallBatch(
         id=str(written["id"]),
         at=int(written["at"]),
         client=str(written["client"]),
-        workspace=Workspace(directory, checkout, Project(*project), team),
+        workspace=Workspace(directory, checkout, Project(*project), None if team is None else Project(*team)),
         used=[(tuple(key), CallOutcome(*outcome)) for key, outcome in written["used"]],
         entries=[AuditEntry(*entry) for entry in written["entries"]],
     )

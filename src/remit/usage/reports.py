@@ -1,13 +1,19 @@
-"""Usage reports: used and unused tools, and proposals to switch tools off."""
+"""Usage reports: used and unused tools, proposals to switch tools off, and what each server costs."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import is_sent
+from remit.catalog.listed_groups import ListedGroup
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.tools import Tool, demotion_reason
 from remit.usage.familiarity import ToolPlace, owner_of, place_of
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
 
 DAY = 86_400_000  # milliseconds
 PATIENCE = 14  # days without a use before a tool is proposed
@@ -168,3 +174,49 @@ def _dearest_first(each: ToolUse) -> tuple[int, str, str]:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+class ToolCost(NamedTuple):
+    """A visible tool and its cost in each request."""
+
+    tool: Tool
+    tokens: int
+    is_used: bool  # in this project
+
+
+class ServerCost(NamedTuple):
+    """A visible server, or another group of tools, and its cost in each request."""
+
+    group: ListedGroup
+    tools: Sequence[ToolCost]  # most expensive first
+
+    @property
+    def used(self) -> int:
+        """The tokens of its used tools."""
+        return sum(each.tokens for each in self.tools if each.is_used)
+
+    @property
+    def unused(self) -> int:
+        """The tokens of its tools that were never used here."""
+        return sum(each.tokens for each in self.tools if not each.is_used)
+
+    @property
+    def total(self) -> int:
+        """The tokens of all its tools."""
+        return self.used + self.unused
+
+
+def server_costs(groups: Iterable[ListedGroup], report: UsageReport) -> list[ServerCost]:
+    """List the groups that cost something, most expensive first."""
+    used = {each.tool.key for each in report.used}
+    costs = [ServerCost(group, _tools(group, used)) for group in groups]
+    return sorted((each for each in costs if each.total), key=lambda each: (-each.total, each.group.label))
+
+
+def _tools(group: ListedGroup, used: Collection[Key]) -> list[ToolCost]:
+    found = [
+        ToolCost(tool, tool.tokens, tool.key in used)
+        for tool, decision in group.tools
+        if tool.tokens and decision.is_available and is_sent(tool)
+    ]
+    return sorted(found, key=lambda each: (-each.tokens, each.tool.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -79,14 +80,15 @@ class WebSite(NamedTuple):
 def web_app(site: WebSite) -> Starlette:
     """Make the application, to be wrapped in a guard that tells each request what it can reach."""
     answers = PageAnswers(site)
-    routes = [Route("/", answers.page(site.pages[0], "/"))]
+    routes = [Route("/", partial(answers.page, site.pages[0], is_first=True))]
     for page in site.pages:
         ends = ("", ".json", *(f".{end}" for end in page.downloads))
         methods = ["GET", "POST"] if page.takes_form else ["GET"]
-        routes += [Route(f"{page.path}{end}", answers.page(page), methods=methods) for end in ends]
+        answer = partial(answers.page, page)
+        routes += [Route(f"{page.path}{end}", answer, methods=methods) for end in ends]
         if page.takes_name:
-            routes.append(Route(f"{page.path}/{{name:path}}", answers.page(page)))
-    routes += [Route(action.path, answers.action(action), methods=["POST"]) for action in site.actions]
+            routes.append(Route(f"{page.path}/{{name:path}}", answer))
+    routes += [Route(each.path, partial(answers.act, each), methods=["POST"]) for each in site.actions]
     if not site.is_shared:
         routes += [
             Route(CODE_PATH, answers.enter_code, methods=["POST"]),
@@ -94,9 +96,7 @@ def web_app(site: WebSite) -> Starlette:
             Route(EVENTS_PATH, answers.events),
             Route("/static/{name}", answers.static),
         ]
-    routes += [
-        Route("/{rest:path}", answers.unknown, methods=["GET", "POST"]),
-    ]
+    routes.append(Route("/{rest:path}", answers.unknown, methods=["GET", "POST"]))
     return Starlette(routes=routes)
 
 
@@ -106,23 +106,12 @@ class PageAnswers:
     def __init__(self, site: WebSite) -> None:
         self._site = site
 
-    def page(self, page: Page, path: str | None = None) -> Callable[[Request], object]:
-        async def answer(request: Request) -> Response:
-            return await self._answer(page, request, path)
-
-        return answer
-
-    def action(self, action: Action) -> Callable[[Request], object]:
-        async def answer(request: Request) -> Response:
-            return await self._act(action, request)
-
-        return answer
-
-    async def _answer(self, page: Page, request: Request, path: str | None) -> Response:
+    async def page(self, page: Page, request: Request, *, is_first: bool = False) -> Response:
+        """Answer for a page, perhaps as the first one of the site."""
         view = _view(request)
         if page not in view.pages:
             return await self.unknown(request)
-        name, is_json = _split(request, page, path)
+        name, is_json = _split(request, page, is_first=is_first)
         params = dict(request.query_params)
         if request.method == "POST":
             form = await own_form(request)
@@ -151,7 +140,8 @@ class PageAnswers:
 
         return await self._site.sources.run(produce)
 
-    async def _act(self, action: Action, request: Request) -> Response:
+    async def act(self, action: Action, request: Request) -> Response:
+        """Answer a form that changes something."""
         session, view = _session(request), _view(request)
         if action not in view.actions:
             return await self.unknown(request)
@@ -330,12 +320,12 @@ def _options(view: PageView, params: Mapping[str, str]) -> WorkspaceOptions:
     return view.options._replace(**given)
 
 
-def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
+def _split(request: Request, page: Page, *, is_first: bool) -> tuple[str, bool]:
     """Return the name in a path, and whether it asks for JSON."""
     name: str | None = request.path_params.get("name")
     if name is None:
         given = request.query_params.get("name", "") if page.takes_name else ""
-        return given, path is None and request.url.path.endswith(".json")
+        return given, not is_first and request.url.path.endswith(".json")
     return name.removesuffix(".json"), name.endswith(".json")
 
 

@@ -13,13 +13,13 @@ import click
 
 from remit.bootstrap import (
     open_configuration_file,
+    open_journal,
     open_memory,
     open_notifier,
     open_registry,
     read_store_facts,
 )
 from remit.bootstrap_gateway import open_login, open_status_files
-from remit.bootstrap_install import open_journal
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer
 from remit.cli.onboarding.dashboard import cost_text
 from remit.cli.onboarding.overview import FoundClient, main_client, read_overview
 from remit.decision.declarations import Declaration

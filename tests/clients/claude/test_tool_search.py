@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.claude.tool_search import searches_itself
+from remit.clients.claude_code import searches_itself
 from remit.files.bounded_reader import Machine
 
 

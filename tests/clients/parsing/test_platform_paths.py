@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.known_clients import CLIENTS, load
+from remit.clients.known_clients import load
 from remit.clients.parsing.client_reader import read_client
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.decision.projects import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
@@ -143,7 +144,7 @@ def test_a_file_that_lies_in_a_place_of_its_platform(
 def test_a_file_that_a_variable_moves(
     bare: Sandbox, client: str, platform: str, variables: dict[str, str], file: str, content: str
 ) -> None:
-    assert set(variables) <= set(load(client).variables)
+    assert set(variables) <= set(CLIENTS[client].locating)
     path = bare.write(bare.root / file, content)
     assert declared(bare, client, platform, variables) == [f"global git {path}"]
 

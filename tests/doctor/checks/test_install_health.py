@@ -261,11 +261,3 @@ def test_a_python_that_is_gone_is_named_with_the_repair() -> None:
     assert "/opt/remit does not exist" in finding.reason
     assert finding.fix == "run `remit install claude-code` with the Remit that you use now"
     assert [item.subject for item in missing_programs(gone)] == ["git"]
-
-
-def test_an_install_that_starts_python_with_every_variable_is_named_with_the_repair() -> None:
-    (finding,) = missing_protection(setup(entry("remit", "/opt/remit", "serve")))
-    assert "an earlier version of Remit made the install in claude-code" in finding.reason
-    assert finding.fix == "run `remit install claude-code`"
-    assert list(missing_protection(setup(REMIT))) == []
-    assert list(missing_protection(setup(entry("remit", "C:\\\\remit.exe", "serve")))) == []

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.known_clients import CLIENTS, trace_places
+from remit.clients.known_clients import trace_places
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.private_places import is_secret, secret_places

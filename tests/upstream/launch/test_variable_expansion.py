@@ -1,7 +1,8 @@
 import pytest
 
-from remit.clients.known_clients import CLIENTS, load
+from remit.clients.known_clients import load
 from remit.decision.declared_launch import Launch, Transport, VariableSyntax
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.text.redaction import ANY_VARIABLE
 from remit.upstream.launch.variable_expansion import Expanded, expand, unset
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from remit.bootstrap import open_registry
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer, open_registry
 from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
 from remit.decision.context import shorten
@@ -123,7 +122,6 @@ def _waiting(overview: Overview) -> Iterator[str]:
     """Name each thing that waits for a person, with the command."""
     for path in overview.invalid:
         yield f"{shorten(path, overview.context)} is invalid: remit doctor"
-    yield from (f"{each.reason}: {each.command}" for each in overview.outdated)
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
         yield f"{render.plural(overview.approvals, 'call')} {verb} approval: remit approve"

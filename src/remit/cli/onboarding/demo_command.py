@@ -12,8 +12,7 @@ from typing import NoReturn
 
 import click
 
-from remit.bootstrap import open_registry
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer, open_registry
 from remit.cli import render
 from remit.cli.onboarding.dashboard import print_dashboard
 from remit.cli.onboarding.overview import read_overview

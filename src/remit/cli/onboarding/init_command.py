@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import open_installer, open_registry
 from remit.bootstrap_gateway import open_upstreams
-from remit.bootstrap_install import open_installer
 from remit.catalog.listed_groups import SortKey, group_tools
 from remit.cli import render
 from remit.cli.onboarding.client_install import install_in, offer_trust

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from remit.install.installer import Installer
     from remit.presentation.request_cost import RequestCost
     from remit.registry import Registry
-    from remit.sessions.install_notices import InstallNotice
 
 
 class FoundClient(NamedTuple):
@@ -47,7 +46,6 @@ class Overview(NamedTuple):
     untrusted: Sequence[str]
     suspicious: Sequence[str]  # tools that are held because inspection flags their definition
     invalid: Sequence[str]  # Remit's own files that have errors
-    outdated: Sequence[InstallNotice]  # installs of an earlier version, which a repository could replace
     approvals: int
     errors: int
     warnings: int
@@ -105,7 +103,6 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
             tool.name for tool, _ in listed if tool.client == context.client and _is_suspicious(tool)
         ],
         invalid=registry.invalid_files(context),
-        outdated=[each for each in registry.protection.weakened(everywhere) if each.kind == "install"],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
         warnings=sum(each.severity is Severity.WARNING for each in findings),
@@ -129,8 +126,6 @@ def next_step(overview: Overview) -> SuggestedCommand:
         return SuggestedCommand("remit demo", "see Remit at work, in a temporary directory")
     if overview.approvals:
         return SuggestedCommand("remit approve", "approve or deny the pending calls")
-    if overview.outdated:
-        return SuggestedCommand(overview.outdated[0].command, "replace the install of an earlier version")
     if overview.errors:
         return SuggestedCommand("remit doctor", "see what is wrong, and the fix")
     if overview.suspicious:

@@ -12,7 +12,8 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind
-from remit.decision.permissions.client_consents import client_title, trust_command
+from remit.decision.permissions.client_consents import trust_command
+from remit.decision.permissions.client_facts import client_title
 from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:

@@ -162,7 +162,7 @@ def clients(found: Sequence[ClientPresence], context: Context) -> Shape:
 def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
     """Return the JSON of `remit doctor`."""
     counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
-    return {**asked_for(context), "findings": [_finding(item) for item in findings], **counts}
+    return {**asked_for(context), "findings": [asdict(item) for item in findings], **counts}
 
 
 def store_shape(store: StoreFacts) -> Shape:
@@ -285,17 +285,4 @@ def _declared(item: Declaration | Tool) -> Shape:
         "client": item.client,
         "scope": item.scope,
         "source": item.source,
-    }
-
-
-def _finding(item: Finding) -> Shape:
-    return {
-        "severity": item.severity,
-        "check": item.check,
-        "source": item.source,
-        "subject": item.subject,
-        "scope": item.scope,
-        "place": item.place,
-        "reason": item.reason,
-        "fix": item.fix,
     }

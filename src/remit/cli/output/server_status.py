@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remit.bootstrap_install import installed_clients
+from remit.bootstrap import installed_clients
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools
 from remit.cli.output.json_output import Shape
-from remit.sessions.definition_notices import held_notices
+from remit.sessions.install_notices import held_notices
 from remit.text.times import moment
 
 if TYPE_CHECKING:

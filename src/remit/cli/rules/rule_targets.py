@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from remit.bootstrap_install import open_installer
+from remit.bootstrap import open_installer
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import explained_name, known_names, name_change

@@ -11,6 +11,7 @@ from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.declared_launch import VariableSyntax
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
 from remit.decision.scopes import Scope
@@ -261,7 +262,6 @@ class Client:
     """The interface of a client's module."""
 
     name: str
-    variables: tuple[str, ...]  # environment variables that locate its files
     read: Callable[[ClientReader], None]  # all files that apply to a workspace
     syntaxes: tuple[VariableSyntax, ...]  # how its entries write variables
     behavior: ClientBehavior = ASKS_AT_A_TERMINAL
@@ -276,7 +276,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
     """
     reader = ClientReader(view, machine, now_ns=now_ns)
     reader.look_at(HOME)
-    for variable in client.variables:
+    for variable in CLIENTS[client.name].locating:
         require_text(variable, machine.variables)
         reader.look_at(f"${variable}")
     reader.installs = read_installs(reader, client.name)

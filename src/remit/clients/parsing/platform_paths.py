@@ -10,8 +10,6 @@ LOCALAPPDATA = "LOCALAPPDATA"
 PROGRAM_DATA = "PROGRAMDATA"
 XDG_CONFIG_HOME = "XDG_CONFIG_HOME"
 
-CONFIG_VARIABLES = (XDG_CONFIG_HOME, APPDATA)  # read by `config` and `app_data`
-
 
 def config(machine: Machine) -> str:
     """Return the config directory of programs that follow XDG on macOS too."""

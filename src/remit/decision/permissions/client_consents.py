@@ -5,36 +5,7 @@ They are independent: a client starts what you approved there, and Remit starts 
 
 import shlex
 
-CLIENT_TITLES = {
-    "claude-code": "Claude Code",
-    "claude-desktop": "Claude Desktop",
-    "cursor": "Cursor",
-    "vscode": "VS Code",
-    "codex": "Codex",
-    "gemini-cli": "Gemini CLI",
-    "opencode": "opencode",
-    "windsurf": "Windsurf",
-    "zed": "Zed",
-    "goose": "goose",
-    "klaude": "klaude",
-    "continue": "Continue",
-    "cline": "Cline",
-    "roo": "Roo Code",
-    "kiro": "Kiro",
-    "copilot-cli": "Copilot CLI",
-}
-
-ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
-
-
-def client_called(name: str) -> str:
-    """Return the client that people call by a name."""
-    return ALIASES.get(name, name)
-
-
-def client_title(client: str) -> str:
-    """Return the display name of a client."""
-    return CLIENT_TITLES.get(client, client)
+from remit.decision.permissions.client_facts import client_title
 
 
 def pending_reason(client: str, *, is_trusted: bool | None = None) -> str:

@@ -18,7 +18,6 @@ from remit.sessions.install_notices import (
     directly_loaded,
     disabled_hooks,
     lost_programs,
-    outdated_installs,
     replaced_gateways,
     untrusted_servers,
 )
@@ -31,8 +30,7 @@ def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
     client = _installed(setup)
     lost = lost_programs(setup.resolved, setup.facts.absent, client.option)
     replaced = replaced_gateways(setup.tools, setup.context) if setup.context.starts_servers else ()
-    outdated = outdated_installs(setup.resolved, client.option)
-    for notice in (*lost, *outdated, *missing_gateway(client), *replaced, *disabled_hooks(client)):
+    for notice in (*lost, *missing_gateway(client), *replaced, *disabled_hooks(client)):
         yield Finding(
             severity=Severity.ERROR,
             check="install",

@@ -10,6 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.permissions.client_facts import CLIENTS
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
@@ -42,13 +43,12 @@ _HOME = (
     # browsers and messengers
     *(".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge"),
     *(".config/vivaldi", ".config/opera", ".config/Slack", ".config/discord", ".config/Signal"),
-    # clients of MCP
-    *(".claude", ".claude.json", ".klaude", ".codex", ".cursor", ".gemini", ".copilot", ".codeium"),
-    *(".vscode", ".opencode", ".continue", ".cline", ".roo", ".kiro", ".config/Claude", ".config/Cursor"),
-    *(".config/Code", ".config/VSCodium", ".config/Windsurf", ".config/Kiro", ".config/Zed", ".config/zed"),
-    *(".config/opencode", ".config/goose", ".config/Block/goose", ".config/crush", ".config/amp"),
-    *(".config/github-copilot", ".local/share/crush", ".local/share/goose"),
-    *(".local/share/opencode", ".local/share/amp"),
+    # clients of MCP; then others that Remit does not read
+    *(name for client in CLIENTS.values() for name in client.home),
+    *(f".config/{name}" for client in CLIENTS.values() for name in (*client.app, *client.config)),
+    *(f".local/share/{name}" for client in CLIENTS.values() for name in client.data),
+    *(".codeium", ".config/VSCodium", ".config/crush", ".config/amp", ".config/github-copilot"),
+    *(".local/share/crush", ".local/share/amp"),
     *(".qwen", ".factory", ".junie", ".kilocode", ".trae", ".windsurf", ".augment", ".aider.conf.yml"),
     # what was typed
     *(".local/share/fish", ".config/fish/fish_variables", ".local/state/python_history"),

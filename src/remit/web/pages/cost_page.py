@@ -5,7 +5,7 @@ from __future__ import annotations
 from remit.cli.output.json_output import Shape
 from remit.cli.switch_commands import pruning_shape
 from remit.cli.usage_command import usage_shape
-from remit.usage.server_costs import server_costs
+from remit.usage.reports import server_costs
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, paged
 
 SERVERS = 30  # on a page
