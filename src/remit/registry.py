@@ -15,6 +15,7 @@ from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
+from remit.decision.decide import offered_alone
 from remit.decision.kinds import Kind
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
@@ -231,6 +232,10 @@ class Registry:
         has_definitions = any(tool.tokens and tool.kind is Kind.MCP_TOOL for tool, _ in listed)
         searches = has_definitions and self.states.searches_itself(context)  # reads the client's files
         return SentDefinitions.NAMES if searches else SentDefinitions.ALL
+
+    def offered_alone(self, listed: Iterable[ToolDecision], context: Context) -> list[ToolDecision]:
+        """Select what the client offers without Remit and its rules."""
+        return offered_alone(listed, self._listings.with_permissions(context))
 
     def session_context(self, context: Context, *, budget: int | None = None) -> str:
         """Return the text that an agent gets at session start, in at most `budget` characters."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.summary import UNTRUSTED, summarize
+from remit.cli.output.unenforced import Unenforced, unenforced
 from remit.cli.render import three_digits
 from remit.decision.context import Context
 from remit.decision.definitions.definition_changes import ChangeVerdict
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from remit.presentation.request_cost import RequestCost
     from remit.registry import Registry
     from remit.sessions.install_notices import InstallNotice
+
+
+WORTH_SAVING = 300  # tokens per request; fewer are no reason to install anything
 
 
 class FoundClient(NamedTuple):
@@ -48,6 +52,7 @@ class Overview(NamedTuple):
     suspicious: Sequence[str]  # tools that are held because inspection flags their definition
     invalid: Sequence[str]  # Remit's own files that have errors
     outdated: Sequence[InstallNotice]  # installs of an earlier version, which a repository could replace
+    offered: Sequence[Unenforced]  # what the client still offers, although Remit hides it
     approvals: int
     errors: int
     warnings: int
@@ -106,6 +111,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
         ],
         invalid=registry.invalid_files(context),
         outdated=[each for each in registry.protection.weakened(everywhere) if each.kind == "install"],
+        offered=[*unenforced(listed, context, registry, installer)],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
         warnings=sum(each.severity is Severity.WARNING for each in findings),
@@ -136,7 +142,7 @@ def next_step(overview: Overview) -> SuggestedCommand:
     if overview.suspicious:
         return SuggestedCommand("remit trust", "read what inspection found in the held tools, and decide")
     if not client.is_installed and client.is_installable:
-        return SuggestedCommand("remit init", f"{_reason(overview)} it in {client.title}")
+        return SuggestedCommand("remit init", _purpose(overview, client))
     if overview.untrusted:
         return SuggestedCommand("remit trust", "read what these servers run, and decide")
     if overview.unlisted:
@@ -144,13 +150,16 @@ def next_step(overview: Overview) -> SuggestedCommand:
     return SuggestedCommand("remit tools", "see every tool that is available here")
 
 
-def _reason(overview: Overview) -> str:
+def _purpose(overview: Overview, client: FoundClient) -> str:
     """Say what `remit init` is for: it offers to measure only what is unknown or saves something."""
+    install = f"install it in {client.title}"
+    if overview.offered:
+        return f"{install}, which still offers what Remit hides"
     if overview.unlisted:
-        return "measure what the tools cost, and install"
-    if (saving := _shown_saving(overview.cost)) > 0:
-        return f"save about {saving:,} tokens per request: install"
-    return "set rules and approvals for your tools: install"
+        return f"measure what the tools cost, and {install}"
+    if (saving := _shown_saving(overview.cost)) >= WORTH_SAVING:
+        return f"save about {saving:,} tokens per request: {install}"
+    return f"set rules and approvals for your tools: {install}"
 
 
 def _shown_saving(cost: RequestCost) -> int:
