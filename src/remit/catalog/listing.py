@@ -131,7 +131,7 @@ class Listings:
         return decision, self._states.watch(call.names, context)
 
     def _unknown(self, call: ClientCall, context: Context) -> Decision | None:
-        """Refuse a call through the gateway by a name that no tool has; name near ones, unless to an agent."""
+        """Refuse a call through the gateway by a name that no tool has; name near ones, but not to agents."""
         name, listed = call.served or "", self.list(context)[1]
         if name in GATEWAY_TOOLS or find(name, listed):
             return None

@@ -59,7 +59,7 @@ def scan(
         context = options.context(registry)
         found, connected = registry.scan(context), None
         if connect:
-            with server_output.progress("asking servers") as show:
+            with server_output.progress("asking servers", is_table_next=not as_json) as show:
                 connected = registry.servers.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )

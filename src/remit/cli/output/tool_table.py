@@ -51,6 +51,8 @@ def overview(
         lines += ["", *_table("kind", kinds, names, context)]
     lines += ["", *_total(summary, sent=sent, offered=offered)]
     step = "next: `remit tools --server NAME` lists its tools, `--all` everything"
+    if servers and not any(group.is_known for group in servers):
+        step = "next: `remit scan --connect` starts the servers and lists their tools"
     return [*lines, *(_styled(line, dim=True) for line in wrapped(step, "", "  "))]
 
 
