@@ -188,3 +188,11 @@ def test_an_approval_that_counts_only_in_a_trusted_folder_is_said_to(machine: Sa
     state = {"mcpServers": ENTRIES, "projects": {str(shop): {"hasTrustDialogAccepted": True}}}
     machine.write(machine.home / ".claude.json", state)
     assert asked(machine, "why", "till")[0].startswith("mcp__till__*: visible, ")
+
+
+def test_a_tool_that_a_server_no_longer_lists_does_not_count_as_known(machine: Sandbox) -> None:
+    shop = machine.root / "code/shop"
+    with machine.registry() as registry:
+        list_tools(registry, shop, tool("on"), tool("off"), server="light")
+        list_tools(registry, shop, tool("on"), server="light")
+    assert any(line.startswith("its tools: 1 known") for line in asked(machine, "why", "light"))

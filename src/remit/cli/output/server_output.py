@@ -119,9 +119,9 @@ def _line(step: Progress) -> str:
 
 
 def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ()) -> None:
-    sys.stderr.write(f"warning: {render.printable(f'{label}: {reason}')}\n")
+    sys.stderr.write(f"warning: {render.printable(render.from_home(f'{label}: {reason}'))}\n")
     for line in output:
-        sys.stderr.write(f"  {render.printable(line)}\n")
+        sys.stderr.write(f"  {render.printable(render.from_home(line))}\n")
     if hint:
         sys.stderr.write(f"hint: {render.printable(render.from_home(hint))}\n")
 
