@@ -12,7 +12,7 @@ from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json, parse_toml
 from remit.text.json_values import as_list, as_object
 from remit.trust.package_commands import PackageKind
-from remit.upstream.launch.npx_packages import npx_cache
+from remit.upstream.launch.npx_packages import manifest_of, npx_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 _LIMIT = 16 * 2**20  # bytes of a lock file
+_TAKES_LOCAL = ("npx", "bunx")  # the others fetch a package, whatever is installed
 _NPM_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 _PYPI_VERSION = re.compile(r"v?(\d[\w.+!-]*)")
 
@@ -42,6 +43,15 @@ def installed_package(
         if wanted in (None, version):
             return LockedPackage(kind, name, version, integrity)
     return LockedPackage(kind, name, wanted or UNKNOWN)
+
+
+def is_fixed_by_project(command: PackageCommand, root: str) -> bool:
+    """Tell whether a runner takes a package from the project, in the version of the project's lock file."""
+    if command.runner not in _TAKES_LOCAL or not command.is_of_registry or command.version:
+        return False
+    manifest = manifest_of(os.path.join(root, "node_modules", command.name), within=(root,))
+    locked = next((version for version, _ in _of_npm(command.name, root, {}, root)), None)
+    return manifest is not None and locked is not None and manifest.get("version") == locked
 
 
 def _of_npm(name: str, root: str, variables: Mapping[str, str], home: str) -> Iterator[tuple[str, str]]:
