@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.costs import SentDefinitions
-from remit.catalog.explanation import (
-    Explanation,
-    explain_called,
-    explain_ineffective_approval,
-    explain_name,
-    explain_skipped,
-    servers_of,
-)
+from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
-from remit.decision.decide import offered_alone
-from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.kinds import Kind
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -170,24 +162,12 @@ class Registry:
             explained = explain_ignored(name, readings, context) or skipped or explained
         if explained.tool is None and not explained.decision.detail:
             explained = explain_called(explained, self.audit.application_tools(context))
+        explained = self.protection.with_approval(explained, context)
         tool, is_available = explained.tool, explained.decision.is_available
-        if tool is not None and tool.config_status is ConfigStatus.PENDING:
-            explained = self._with_ineffective_approval(explained, tool, context)
         servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
-        if not examined:
-            return explained
-        return explained.with_obstacles(servers, self.protection.obstacles(examined, listed, context))
-
-    def _with_ineffective_approval(self, explained: Explanation, tool: Tool, context: Context) -> Explanation:
-        from remit.decision.client_settings import ClientSettings
-
-        reading = self._scanner.readings(context).get(tool.client)
-        settings = ClientSettings(() if reading is None else reading[0].rules)
-        rule = settings.ineffective_approval(tool.server or "")
-        if rule is None:
-            return explained
-        return explain_ineffective_approval(explained, tool, rule.source, context)
+        obstacles = self.protection.obstacles(examined, listed, context) if examined else {}
+        return explained.with_obstacles(servers, obstacles)
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
         """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""
@@ -251,10 +231,6 @@ class Registry:
         has_definitions = any(tool.tokens and tool.kind is Kind.MCP_TOOL for tool, _ in listed)
         searches = has_definitions and self.states.searches_itself(context)  # reads the client's files
         return SentDefinitions.NAMES if searches else SentDefinitions.ALL
-
-    def offered_alone(self, listed: Iterable[ToolDecision], context: Context) -> list[ToolDecision]:
-        """Select what the client offers without Remit and its rules."""
-        return offered_alone(listed, self._listings.with_permissions(context))
 
     def session_context(self, context: Context, *, budget: int | None = None) -> str:
         """Return the text that an agent gets at session start, in at most `budget` characters."""

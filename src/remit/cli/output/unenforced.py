@@ -49,7 +49,7 @@ def unenforced(
         return
     hidden = [item for item in listed if not item.decision.is_available and _is_ours(item)]
     tools: dict[str, list[Tool]] = {}
-    for tool, _ in registry.offered_alone(hidden, context):
+    for tool, _ in registry.protection.offered_alone(hidden, context) if hidden else ():
         tools.setdefault(tool.client, []).append(tool)
     if not tools:
         return
