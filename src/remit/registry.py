@@ -166,8 +166,7 @@ class Registry:
         tool, is_available = explained.tool, explained.decision.is_available
         servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
-        obstacles = self.protection.obstacles(examined, listed, context) if examined else {}
-        return explained.with_obstacles(servers, obstacles)
+        return explained.with_obstacles(servers, self.protection.obstacles(examined, listed, context))
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
         """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""

@@ -90,6 +90,8 @@ class ProtectionCheck:
         self, servers: Collection[Key], listed: Sequence[ToolDecision], context: Context
     ) -> Mapping[Key | None, Obstacle]:
         """Find why servers cannot be used here: they cannot start, or their last connection failed."""
+        if not servers:
+            return {}
         found: dict[Key | None, Obstacle] = {
             tool.key: _failed_connection(tool.server or tool.name, tool.failure)
             for tool, _ in listed
