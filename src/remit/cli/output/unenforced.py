@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.bootstrap_install import open_installer
-from remit.cli.render import plural
+from remit.cli.render import counted
 from remit.decision.kinds import Kind
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ class Unenforced(NamedTuple):
         return f"{self.title} still offers {named} until you run `remit install {self.client}`"
 
     def __str__(self) -> str:
-        count = len(self.tools)
-        verb = "is" if count == 1 else "are"
-        return f"{plural(count, 'tool or server')} {verb} hidden by Remit's rules; {self.of(count)}"
+        kinds, count = Counter(tool.kind for tool in self.tools), len(self.tools)
+        return f"Hidden by Remit's rules: {counted(kinds)}; {self.of(count)}"
 
 
 def unenforced(
