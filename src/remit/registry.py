@@ -162,11 +162,10 @@ class Registry:
             explained = explain_ignored(name, readings, context) or skipped or explained
         if explained.tool is None and not explained.decision.detail:
             explained = explain_called(explained, self.audit.application_tools(context))
+        explained = self.protection.with_approval(explained, context)
         tool, is_available = explained.tool, explained.decision.is_available
         servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
-        if not examined:
-            return explained
         return explained.with_obstacles(servers, self.protection.obstacles(examined, listed, context))
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:

@@ -55,7 +55,7 @@ def test_tools_has_a_line_for_each_server(sandbox: Sandbox, shop: Path) -> None:
         "cost unknown for 2 servers: run `remit scan --connect`",
         "cost unknown for `till` (not trusted): run `remit trust till`",
         "1 hidden",
-        "next: `remit tools --server NAME` lists its tools, `--all` everything",
+        "next: `remit scan --connect` starts the servers and lists their tools",
     ]
 
 
@@ -639,3 +639,17 @@ def test_commands_answer_for_the_client_that_is_installed(sandbox: Sandbox) -> N
     assert (why["client"], why["verdict"]) == ("cursor", "visible")
     assert sandbox.remit("tools", cwd=shop).stdout.startswith(f"{shop} (cursor)\n")
     assert answer(sandbox, "tools", "--client", "claude-code", cwd=shop)["client"] == "claude-code"
+
+
+def test_in_a_pipe_what_is_said_stays_in_its_place(sandbox: Sandbox, shop: Path) -> None:
+    run = ["sh", "-c", f'"{sys.executable}" -m remit disable mcp__git__status 2>&1 | cat']
+    told = subprocess.run(run, cwd=shop, env=sandbox.environment, capture_output=True, text=True, check=True)
+    first, *others = told.stdout.splitlines()
+    assert first.startswith("Disabled in ")
+    assert others[0].startswith("warning: Remit is not installed")
+
+
+def test_in_a_pipe_each_server_that_was_asked_is_listed_once(sandbox: Sandbox, shop: Path) -> None:
+    told = sandbox.remit("scan", "--connect", cwd=shop)
+    assert told.stdout.count("\n  server  scope ") == 1
+    assert "1/" not in told.stderr

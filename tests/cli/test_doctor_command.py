@@ -220,7 +220,7 @@ def test_a_mistake_in_remits_configuration_is_an_error_with_line_and_fix(
     )
     finished = sandbox.remit("doctor", cwd=shop)
     assert (finished.returncode, finished.stderr) == (1, "")
-    assert finished.stdout.splitlines()[2:] == [
+    assert finished.stdout.splitlines()[2:7] == [
         "~/.config/remit/remit.toml",
         "  error: line 2 column 13: servers.ledger.sandbox.raed: `raed` is not a known key; "
         "all tools are hidden until it is fixed",
@@ -262,3 +262,27 @@ def test_a_filter_file_that_cannot_be_loaded_is_an_error(sandbox: Sandbox, shop:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'[filters]\nfiles = ["{gone}"]\n')
     (finding,) = examine(sandbox, shop)["findings"]
     assert (finding["severity"], finding["source"]) == ("error", str(gone))
+
+
+def test_an_unpinned_package_is_named_with_its_version_here_unless_the_project_fixes_it(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    npx = sandbox.write(sandbox.root / "bin" / "npx", "#!/bin/sh\n")
+    npx.chmod(0o755)
+    entry = {"command": "npx", "args": ["-y", "@mcp/ledger"]}
+    sandbox.write(shop / ".mcp.json", servers(ledger=entry))
+    sandbox.write(sandbox.home / ".claude.json", servers(books=entry))
+
+    def fixes() -> dict[str, str]:
+        found = examine(sandbox, shop)["findings"]
+        return {each["subject"]: each["fix"] for each in found if each["check"] == "unpinned"}
+
+    assert "@mcp/ledger@<version>" in fixes()["ledger"]
+    locked = {"packages": {"node_modules/@mcp/ledger": {"version": "2026.8.31"}}}
+    sandbox.write(shop / "package-lock.json", locked)
+    assert fixes()["ledger"] == "write `@mcp/ledger@2026.8.31`, the version here"  # npx would fetch another
+    manifest = shop / "node_modules/@mcp/ledger/package.json"
+    sandbox.write(manifest, {"version": "2026.8.30"})
+    assert "ledger" in fixes()
+    sandbox.write(manifest, {"version": "2026.8.31"})
+    assert fixes().keys() <= {"books"}  # which starts in other projects, too

@@ -378,7 +378,11 @@ def test_a_file_that_is_broken_at_uninstall_keeps_its_part_of_the_record(ada: Ad
 def test_a_dry_run_prints_what_goes_and_comes_and_changes_nothing(ada: Ada) -> None:
     told = ada.run("install", "claude-code", "--dry-run")
     summary = ada.sandbox.remit("install", "claude-code", "--dry-run", cwd=ada.shop).stderr
-    assert re.match(r"Would change ~/\S+: [\d,]+ lines? added, \d+ removed\.\nWould change ~/", summary)
+    assert re.match(r"Would change ~/\S+: [\d,]+ lines? added, \d+ removed\.\n  1 server: `remit`\n", summary)
+    flat = " ".join(summary.split())
+    assert " hooks: SessionStart, UserPromptSubmit, " in flat
+    assert re.search(r" permission rules: \d `ask`, \d `deny` `allowedMcpServers`: ", flat)
+    assert flat.endswith(" `claude mcp add` will be blocked; use `remit add`.")
     assert f"+++ {ada.state}" in told
     assert '+    "remit": {' in told
     assert '+\t"allowedMcpServers": [' in told
@@ -716,3 +720,17 @@ def test_the_first_scan_of_a_project_after_an_uninstall_does_not_report_remit_as
     ada.run("install", "claude-code", "--yes")
     ada.run("uninstall", "claude-code", "--yes")
     assert "Since Remit last read" not in ada.run("scan")
+
+
+def test_an_install_without_a_client_names_the_clients(ada: Ada) -> None:
+    told = ada.sandbox.remit("install", cwd=ada.shop)
+    assert told.returncode == 2
+    assert "name a CLIENT: `claude-code`, " in told.stderr
+
+
+def test_without_a_terminal_only_the_reason_is_said_and_what_the_install_blocks(ada: Ada) -> None:
+    told = ada.sandbox.remit("install", "claude-code", cwd=ada.shop)
+    assert told.returncode == 2
+    assert told.stderr.endswith("\nError: not a terminal: pass --yes to confirm\n")
+    assert "Usage:" not in told.stderr
+    assert "`claude mcp add` will be blocked; use `remit add`." in told.stderr

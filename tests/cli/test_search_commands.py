@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.decision.tools import Definition
+from remit.upstream.upstream_model import Offer
 from support.embedding_service import embedding_service, wait_for_threads
 from support.sandbox import Sandbox
 
@@ -48,6 +50,41 @@ def test_where_servers_were_never_asked_for_their_tools_it_is_said_how(sandbox: 
     ran = sandbox.remit("search", "photosynthesis of tropical orchids", cwd=shop)
     assert ran.returncode == 1
     assert "hint: the tools of 2 servers are not known yet: run `remit scan --connect`" in ran.stderr
+
+
+def test_a_server_whose_tools_are_not_known_is_found_with_the_command_that_lists_them(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write_state("time")
+    first = sandbox.remit("search", "what time is it", cwd=shop).stdout.splitlines()[0]
+    assert first == (
+        "1. mcp__time__*: an MCP server; its tools are not known yet: run `remit scan --connect time`"
+    )
+
+
+def test_the_tools_of_a_server_that_a_query_names_are_found_and_not_the_server(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write_state("time")
+    offered = [
+        Definition(name=f"mcp__time__{name}", server="time", tool=name, description=said)
+        for name, said in (("now", "Get the current time."), ("zones", "List all places."))
+    ]
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop))
+        (server,) = (item.declaration for item in registry.catalog.resolved(here) if item.declaration.server)
+        registry.catalog.keep(server, Offer(tools=offered), here)
+    for query in ("what time is it", "time", "the tools of time"):
+        ran = sandbox.remit("search", query, "--json", cwd=shop)
+        found = [each["name"] for each in json.loads(ran.stdout)["tools"]]
+        assert found[:2] == ["mcp__time__now", "mcp__time__zones"]
+        assert "mcp__time__*" not in found
+
+
+def test_an_empty_query_is_an_error(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("search", " ", cwd=shop)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "QUERY is empty: describe a task, or name a tool" in ran.stderr
 
 
 def test_one_projects_tools_are_not_found_from_another(sandbox: Sandbox, shop: Path) -> None:

@@ -164,3 +164,35 @@ def test_an_empty_name_is_a_mistake_in_the_command(machine: Sandbox) -> None:
     done = machine.remit("why", "", cwd=machine.root / "code/shop")
     assert (done.returncode, done.stdout) == (2, "")
     assert "NAME is empty: name a tool or a server" in done.stderr
+
+
+def test_an_approval_that_counts_only_in_a_trusted_folder_is_said_to(machine: Sandbox) -> None:
+    shop = machine.root / "code/shop"
+    machine.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "/bin/sh"}}})
+    (machine.home / ".claude/settings.json").unlink()  # which approves all
+    asks = "mcp__till__*: hidden, declared in .mcp.json, waiting for approval in Claude Code, "
+    assert asked(machine, "why", "till")[0].startswith(asks)
+    machine.write(shop / ".claude/settings.local.json", {"enabledMcpjsonServers": ["till"]})
+    file = ".claude/settings.local.json"
+    reason = f"approved in {file}, which counts only once this folder is trusted in Claude Code"
+    step = (
+        "start Claude Code here and trust the folder, then run `remit trust till` to let Remit start it too"
+    )
+    for name in ("till", "mcp__till__open"):
+        shown = " ".join(" ".join(asked(machine, "why", name)).split())
+        assert f": hidden, declared in .mcp.json, {reason}; also not trusted in Remit to change it" in shown
+        assert f" to change it: {step} " in shown
+    found = machine.remit("doctor", "--json", cwd=shop)
+    (pending,) = (each for each in json.loads(found.stdout)["findings"] if each["check"] == "pending")
+    assert (pending["reason"], pending["fix"]) == (f"{reason}; also not trusted in Remit", step)
+    state = {"mcpServers": ENTRIES, "projects": {str(shop): {"hasTrustDialogAccepted": True}}}
+    machine.write(machine.home / ".claude.json", state)
+    assert asked(machine, "why", "till")[0].startswith("mcp__till__*: visible, ")
+
+
+def test_a_tool_that_a_server_no_longer_lists_does_not_count_as_known(machine: Sandbox) -> None:
+    shop = machine.root / "code/shop"
+    with machine.registry() as registry:
+        list_tools(registry, shop, tool("on"), tool("off"), server="light")
+        list_tools(registry, shop, tool("on"), server="light")
+    assert any(line.startswith("its tools: 1 known") for line in asked(machine, "why", "light"))

@@ -313,3 +313,12 @@ def test_an_administrator_may_ignore_all_other_permission_rules() -> None:
     own = [rule(Effect.ALLOWS_TOOL, "Bash"), rule(Effect.DENIES_TOOL, "Edit")]
     assert permissions(*own, managed) == ["allow Bash", "deny Edit", "allow Read"]
     assert permissions(*own, managed, only) == ["allow Read"]
+
+
+@pytest.mark.parametrize(("effect", "subject"), [(Effect.APPROVES, "git"), (Effect.APPROVES_ALL, "true")])
+def test_an_approval_without_trust_in_the_folder_is_named(effect: Effect, subject: str) -> None:
+    approval = rule(effect, subject, SettingsLevel.LOCAL)
+    assert ClientSettings([approval]).ineffective_approval("git") is approval
+    assert ClientSettings([approval, TRUSTED]).ineffective_approval("git") is None
+    others = [rule(Effect.APPROVES, "wiki", SettingsLevel.LOCAL), rule(Effect.APPROVES_ALL, "false")]
+    assert ClientSettings(others).ineffective_approval("git") is None

@@ -55,10 +55,20 @@ def test_without_a_known_way_the_states_are_where_to_look() -> None:
     assert decision.unlock == "`remit states` shows every state and how it is found"
 
 
-def test_a_condition_on_the_branch_names_another_branch_as_the_way() -> None:
-    needed = Requirements([needing("mcp__git__*", when="git.branch != 'main'")])
-    decision = decide(server("git"), judged(needed, reading(git={"branch": "main"})))
-    assert decision.unlock == "switch to another branch"
+@pytest.mark.parametrize(
+    ("when", "way"),
+    [
+        ("git.branch != 'next'", "switch to another branch"),
+        ("!(git.branch == 'next')", "switch to another branch"),
+        ("git.branch == 'main'", "switch to branch `main`"),
+        ("git.branch in ['main', 'dev']", "switch to branch `main` or `dev`"),
+        ("git.branch.startsWith('release/')", "switch to another branch"),
+    ],
+)
+def test_a_condition_on_the_branch_names_the_branch_to_switch_to(when: str, way: str) -> None:
+    needed = Requirements([needing("mcp__git__*", when=when)])
+    decision = decide(server("git"), judged(needed, reading(git={"branch": "next"})))
+    assert decision.unlock == way
 
 
 def test_a_person_is_told_the_line_of_the_rule_and_a_model_is_not() -> None:

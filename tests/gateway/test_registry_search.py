@@ -67,7 +67,6 @@ async def test_everything_is_found_with_how_it_is_invoked(
 ) -> None:
     person = "Only a person can invoke it: ask the user to type `/publish`."
     broken = "Its tools cannot be listed: no license found. Only a person can fix that."
-    server = "Search for a task to find its tools (3), and call them with `call_tool`."
     agent = "Start it with your `Agent` tool: `subagent_type` is `auditor`."
     async with endpoint(sandbox, links, shop) as served:
         for query, hit in {
@@ -78,7 +77,7 @@ async def test_everything_is_found_with_how_it_is_invoked(
             "storm warnings": ("weather@fair", "Use its parts: `/weather:forecast`."),
             "rain and sunshine": ("/weather:forecast", SKILL.format("weather:forecast")),
             "broken": ("mcp__broken__*", broken),
-            "git": ("mcp__git__*", server),
+            "git": ("git__status", "Call it directly: it is listed."),
             "what changed in the working tree": ("git__status", "Call it directly: it is listed."),
         }.items():
             assert (await discover(served, query))[0] == hit, query

@@ -15,6 +15,7 @@ from remit.hooks.hook_log import log_failure
 from remit.registry import Registry
 from support.builders import servers
 from support.databases import run_sql
+from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 
 
@@ -300,6 +301,34 @@ def test_what_a_client_without_a_person_cannot_ask_about_is_recorded_as_refused(
     shown = sandbox.remit("calls", cwd=shop)
     assert shown.stdout.count("refused (needs approval)") == 1
     assert "hint: `remit why NAME` says why a tool is refused, and how to allow it" in shown.stderr
+
+
+def test_a_name_that_no_tool_has_is_denied_with_near_names_that_can_be_used(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    blog = sandbox.project("blog")
+    sandbox.write(blog / ".mcp.json", servers("press"))
+    sandbox.write(shop / "remit.toml", '[servers.abacus]\nblock = ["add"]\n')
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, tool("search"), tool("pay_bill"), server="ledger")
+        list_tools(registry, shop, tool("add"), server="abacus")
+        list_tools(registry, blog, tool("publish"), server="press")
+
+    def answer(name: str, **fields: object) -> tuple[str, str]:
+        call = told(
+            "PreToolUse", shop, tool_name="mcp__remit__call_tool", tool_input={"name": name}, **fields
+        )
+        told_back = sandbox.hook(call)
+        return told_back["permissionDecision"], told_back["permissionDecisionReason"]
+
+    unknown = "no tool of this name is known here"
+    near = f"Remit: `ledger__pay_bil`: {unknown}; did you mean `ledger__pay_bill`?"
+    assert answer("ledger__pay_bil") == ("deny", near)
+    assert answer("abacus__ad")[1].endswith(f"{unknown}; find its name with `discover_tools`")
+    assert [answer(name)[1].partition("`: ")[2] for name in ("press__publish", "prezz__publish")] == [
+        f"{unknown}; find its name with `discover_tools`"
+    ] * 2
+    assert answer("ledger__pay_bill")[0] == "ask"
 
 
 def test_a_skill_that_is_switched_off_is_denied(sandbox: Sandbox, shop: Path) -> None:

@@ -31,5 +31,10 @@ def test_the_nearest_comes_first_and_no_more_than_three_are_told() -> None:
 
 def test_a_suggestion_is_a_question() -> None:
     assert did_you_mean("dockr", KNOWN) == "did you mean `docker`?"
-    assert did_you_mean("ab", ["aa", "bb"]) == "did you mean `aa` or `bb`?"
+    assert did_you_mean("ab", ["aa", "ac"]) == "did you mean `aa` or `ac`?"
     assert did_you_mean("kubernetes", KNOWN) is None
+
+
+def test_a_short_word_with_another_first_letter_is_another_word() -> None:
+    assert nearest("foo", ["roo"]) == []
+    assert nearest("gti", ["git"]) == ["git"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.upstream.transports.process import has_living
 from support.processes import SERVERS
 
 pytestmark = pytest.mark.skipif(
@@ -96,3 +97,14 @@ def test_no_process_survives_the_end_of_stdin(tmp_path: Path) -> None:
         process.stdin.close()
         assert process.wait(timeout=60) == 0
         assert not any(map(is_running, processes))
+
+
+def test_a_group_of_zombies_is_over() -> None:
+    child = subprocess.Popen(["sh", "-c", "read line"], stdin=subprocess.PIPE, process_group=0)
+    assert has_living(child.pid)
+    assert child.stdin is not None
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody collects it
+    os.killpg(child.pid, 0)
+    assert not has_living(child.pid)
+    child.wait()

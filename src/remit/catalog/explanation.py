@@ -13,7 +13,7 @@ from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
-from remit.decision.permissions.client_consents import trust_command
+from remit.decision.permissions.client_consents import pending_reason, pending_unlock, trust_command
 from remit.decision.permissions.gateway_prompts import permission_step
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
@@ -109,6 +109,28 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
         ratings=ratings(tool) if tool.kind is Kind.MCP_TOOL else (),
         permission_step=permission_step(tool, context) if decision.verdict is Verdict.VISIBLE else None,
     )
+
+
+def explain_ineffective_approval(
+    explained: Explanation, tool: Tool, file: str, context: Context
+) -> Explanation:
+    """Say of a server that waits for its client's approval that a file approves it in vain."""
+    reason, detail = (
+        pending_reason(tool.client, is_trusted=tool.is_trusted, approved_in=place)
+        for place in ("a settings file", shorten(file, context))
+    )
+    detail = f"declared in {shorten(tool.source, context)}, {detail}"
+    unlock = pending_unlock(tool.client, tool.server, is_trusted=tool.is_trusted, is_approved=True)
+    gates = [
+        each._replace(result=GateResult(False, reason, unlock, detail=detail))
+        if each.gate is Gate.CONFIG
+        else each
+        for each in explained.gates
+    ]
+    decision = explained.decision
+    if decision.gate is Gate.CONFIG:
+        decision = replace(decision, reason=reason, unlock=unlock, detail=detail)
+    return explained._replace(decision=decision, gates=gates)
 
 
 def explain_unread(declaration: Declaration, context: Context, detail: str, unlock: str) -> Explanation:

@@ -12,15 +12,18 @@ from remit.catalog.costs import charge
 from remit.decision.client_calls.direct_calls import decide_call, depends_on_catalog
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ToolDecision, decide
+from remit.decision.gates import NextStep
 from remit.decision.globs import glob
 from remit.decision.kinds import Authority, Kind
 from remit.decision.problems import Problem, Severity
 from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
-from remit.decision.tool_lookup import closest_to_being_visible, find
-from remit.decision.tool_names import REMIT
+from remit.decision.tool_lookup import closest_to_being_visible, find, near_names
+from remit.decision.tool_names import GATEWAY_TOOLS, MCP, REMIT
 from remit.decision.tools import Definition, Tool, needs_person
 from remit.filters.filter_functions import Filter, ServerFilter
+from remit.text.spelling import as_question
+from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 _FILTER_SECONDS = 0.8  # for filters while a client waits for the decision about a call
 _FILTERED_MS = 2_000  # milliseconds to reuse filter results, which may depend on anything
+_LONGEST_NAME = 100  # characters of a name that a model reads
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
 _NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
 
@@ -119,9 +123,25 @@ class Listings:
         context = self.filtered(context, timeout=_FILTER_SECONDS)
         catalog = self._store.catalog(context.workspace, context.flags)
         decision = decide_call(call, catalog, context, partial(self._needs_person, context=context))
+        is_objected = call.through is not None and decision.gate is not None
+        if is_objected and (unknown := self._unknown(call, context)) is not None:
+            return unknown, None  # it names tools besides the one that is called
         if self._filterings or depends_on_catalog(call, catalog):
             return decision, None
         return decision, self._states.watch(call.names, context)
+
+    def _unknown(self, call: ClientCall, context: Context) -> Decision | None:
+        """Refuse a call through the gateway by a name that no tool has; name near ones, but not to agents."""
+        name, listed = call.served or "", self.list(context)[1]
+        if name in GATEWAY_TOOLS or find(name, listed):
+            return None
+        served = (
+            tool.name.removeprefix(MCP)
+            for tool, decision in listed
+            if tool.kind is Kind.MCP_TOOL and decision.is_available and call.agent is None
+        )
+        near = as_question([one_line(each, _LONGEST_NAME) for each in near_names(name, served)])
+        return replace(UNKNOWN, next_step=NextStep(near or "find its name with `discover_tools`"))
 
     def callable(self, name: str, context: Context, row: Key | None = None) -> ToolDecision:
         """Find the tool that a call refers to, in one row if given; servers and plugins cannot be called."""

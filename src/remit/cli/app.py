@@ -210,7 +210,8 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - open until exit
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            # By line, so what goes to stderr stays in its place where both lead to one file.
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)
 
 
 def _drop_output() -> None:

@@ -9,6 +9,7 @@ from remit.cli import render
 from remit.cli.options import ERRORS_FOUND, WorkspaceOptions, for_a_workspace
 from remit.cli.output import json_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
+from remit.cli.output.unenforced import unenforced
 from remit.decision.problems import Severity
 
 
@@ -23,11 +24,13 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
     with open_registry() as registry:
         context = options.context(registry)
         findings = registry.diagnose(context)
+        offered = [] if as_json else [*unenforced(registry.tools(context), context, registry)]
         notes = [] if as_json else inspection_notes(registry, context)
     if as_json:
         render.data({**json_output.diagnosis(findings, context), "store": json_output.store_shape(store)})
     else:
         render.diagnosis(findings, context)
+        render.print_lines(line for each in offered for line in render.wrapped(f"{each}"))
         show_notes(notes)
         render.store(store)
     if any(finding.severity is Severity.ERROR for finding in findings):

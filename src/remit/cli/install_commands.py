@@ -4,7 +4,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -15,10 +16,12 @@ from remit.cli.onboarding import client_install, leftovers
 from remit.cli.onboarding.client_install import paths
 from remit.cli.options import NOTHING_DONE, YES, confirm, name_change
 from remit.cli.render import note
+from remit.decision.tool_names import SERVER
 from remit.errors import FileChangeError, InstallError, StoreError
 from remit.files.bounded_reader import this_machine
 from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
+from remit.install.install_record import Edit
 from remit.install.installer import FileChange, Installer
 from remit.install.recorded_environment import unrecorded
 from remit.text.redaction import HIDDEN, redact_url
@@ -34,11 +37,11 @@ _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 
 
 @click.command()
-@click.argument("client")
+@click.argument("client", metavar="CLIENT", required=False)
 @_MANAGED
 @_DRY_RUN
 @YES
-def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
+def install(client: str | None, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Install Remit in a client.
 
     CLIENT is claude-code, codex, gemini-cli, opencode, claude-desktop, cursor or vscode. Remit becomes one of
@@ -51,6 +54,9 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     repositories cannot disable it, and the client loads no other server. Run it as an administrator,
     and again after you change the administrator's remit.toml.
     """
+    if client is None:
+        names = ", ".join(f"`{each}`" for each in open_installer(is_managed=managed).clients)
+        raise click.UsageError(f"name a CLIENT: {names}")
     if managed:
         _install_for_all(client, dry_run=dry_run, yes=yes)
         return
@@ -62,7 +68,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
         note("warning: an administrator already installed Remit for every user of this machine")
         note(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
-        _summarize(changes)
+        _summarize(changes, installer.edits(name))
         client_install.explain_takeover(installer, name)
         _diff(changes)
         client_install.offer_trust(installer, name, yes=False, is_asked=False)
@@ -186,8 +192,8 @@ def _require_administrator(changes: Sequence[FileChange]) -> None:
             )
 
 
-def _summarize(changes: Sequence[FileChange]) -> None:
-    """Say in a line for each file how much would change, before the diff."""
+def _summarize(changes: Sequence[FileChange], edits: Mapping[str, Sequence[Edit]]) -> None:
+    """Say what would change in each file, before the exact text."""
     for change in changes:
         if not change.is_change:
             continue
@@ -195,21 +201,51 @@ def _summarize(changes: Sequence[FileChange]) -> None:
         count = f"{render.plural(marks.count('+'), 'line')} added, {marks.count('-'):,} removed"
         path, is_new = render.printable(client_install.shortened(change.path)), change.before is None
         note(f"{'Would create' if is_new else 'Would change'} {path}: {count}.")
+        for line in _outline(edits.get(change.path, ())):
+            for each in render.wrapped(line, "  ", "    "):
+                note(each)
+
+
+def _outline(edits: Sequence[Edit]) -> Iterator[str]:
+    """Sum up what would be written: the server, the hooks by name, the rules, and other keys."""
+    own = [each for each in edits if each.switches is None]
+    servers = [each.path[-1] for each in own if len(each.path) == 2 and each.path[-1] == SERVER]
+    hooks = list(dict.fromkeys(each.path[1] for each in own if each.path[0] == "hooks"))
+    rules = Counter(each.path[1] for each in own if each.path[0] == "permissions")
+    others = dict.fromkeys(
+        ".".join(each.path) for each in own if each.path[0] not in ("hooks", "permissions")
+    )
+    if servers:
+        yield f"1 server: `{SERVER}`"
+    if hooks:
+        yield f"{render.plural(len(hooks), 'hook')}: {', '.join(hooks)}"
+    if rules:
+        counts = ", ".join(f"{count} `{word}`" for word, count in rules.items())
+        yield f"{render.plural(rules.total(), 'permission rule')}: {counts}"
+    for key in others:
+        if key.rpartition(".")[2] != SERVER:
+            yield _MEANINGS.get(key, f"`{key}`")
+    if switched := [each.switches for each in edits if each.switches is not None]:
+        yield f"switched off, because Remit serves them: {render.quoted(switched)}"
+
+
+_MEANINGS = {
+    "allowedMcpServers": "`allowedMcpServers`: the client itself loads only Remit",
+    "disabledMcpjsonServers": "`disabledMcpjsonServers`: no project can bring a server called `remit`",
+}
 
 
 def _diff(changes: Sequence[FileChange]) -> None:
     """Print only the changed parts: the rest of a file may hold secrets."""
+    lines: list[str] = []
     for change in changes:
         if not change.is_change:
             continue
         path = render.printable(change.path)
-        render.out(f"--- {path if change.before is not None else 'no file'}")
-        render.out(f"+++ {path if change.after is not None else 'no file'}")
-        for difference in _differences(change):
-            for line in _hunk(difference):
-                render.out(line)
-    if not any(change.is_change for change in changes):
-        render.out("Nothing would change.")
+        lines.append(f"--- {path if change.before is not None else 'no file'}")
+        lines.append(f"+++ {path if change.after is not None else 'no file'}")
+        lines += [line for difference in _differences(change) for line in _hunk(difference)]
+    render.page(lines or ["Nothing would change."])
 
 
 def _differences(change: FileChange) -> Iterator[TextDifference]:

@@ -82,6 +82,7 @@ class Moment(click.ParamType[int]):
             )
 
 
+NO_TERMINAL = "not a terminal: pass --yes to confirm"
 PROJECT = click.option(
     "--project", metavar="DIR", default=".", help="The project directory; default: the current one."
 )
@@ -197,7 +198,7 @@ def confirm(question: str, *, yes: bool, declined: str = "Nothing was changed.")
     """Ask for confirmation, and end the command if it is declined.
 
     Raises:
-        UsageError: there is no terminal to ask on.
+        ClickException: there is no terminal to ask on.
     """
     if not agrees(question, yes=yes):
         sys.stderr.write(f"{declined}\n")
@@ -208,10 +209,10 @@ def agrees(question: str, *, yes: bool) -> bool:
     """Ask a question, and tell whether the answer is yes.
 
     Raises:
-        UsageError: there is no terminal to ask on.
+        ClickException: there is no terminal to ask on.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise click.UsageError("not a terminal: pass --yes to confirm")
+        raise click.ClickException(NO_TERMINAL)
     return click.confirm(question, err=True)

@@ -22,6 +22,7 @@ from remit.text.untrusted_text import is_invisible
 
 if TYPE_CHECKING:
     from remit.catalog.summary import Summary
+    from remit.cli.output.unenforced import Unenforced
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
@@ -178,8 +179,8 @@ def repair_hint(invalid: Sequence[str], context: Context) -> str:
     return f"fix {files}; `remit doctor` shows how"
 
 
-def total(summary: Summary, *, sent: SentDefinitions) -> str:
-    """Describe how many tools an agent gets and their cost."""
+def total(summary: Summary, *, sent: SentDefinitions, offered: Sequence[Unenforced] = ()) -> str:
+    """Describe how many tools an agent gets and their cost; `offered` is hidden in Remit only."""
     costs, unknown = summary.costs, summary.uncounted
     head = f"{counted(summary.visible)} visible"
     if has_cost := bool(costs.all and not costs.is_misleading):
@@ -190,8 +191,10 @@ def total(summary: Summary, *, sent: SentDefinitions) -> str:
     if sent is SentDefinitions.SOME or (has_cost and sent in _PARTS):
         lines.append(_PARTS[sent])
     if summary.hidden_count:
-        unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
-        lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")
+        unsent = costs.all - costs.visible - sum(each.tokens for each in offered)
+        said = f": about {rounded(unsent)} tokens not sent" if unsent > 0 else ""
+        still = (each.of(summary.hidden_count) for each in offered)
+        lines.append("; ".join((f"{summary.hidden_count:,} hidden{said}", *still)))
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from remit.catalog.summary import summarize
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace, known_names
 from remit.cli.output import first_screen, json_output, server_output
+from remit.cli.output.unenforced import unenforced
 from remit.decision.context import Context
 from remit.errors import EmbeddingError, InstallError
 from remit.registry import Registry
@@ -57,12 +58,13 @@ def scan(
         context = options.context(registry)
         found, connected = registry.scan(context), None
         if connect:
-            with server_output.progress("asking servers") as show:
+            with server_output.progress("asking servers", is_table_next=not as_json) as show:
                 connected = registry.servers.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = found._replace(tools=registry.tools(context))
         sent = registry.sent_definitions(found.tools, context)
+        offered = [*unenforced(found.tools, context, registry)]
         embed_new_tools(registry, context)
     refresh_client_rules()
     render.problems(found.problems, context)
@@ -71,7 +73,7 @@ def scan(
     if as_json:
         render.data(json_output.scan(found, summary, context, connected or ()))
         return
-    first_screen.show(found, summary, context, sent=sent)
+    first_screen.show(found, summary, context, sent=sent, offered=offered)
     if connected is not None and not (sys.stdout.isatty() and sys.stderr.isatty()):
         server_output.connected(connected)  # a terminal has shown the same lines already
 

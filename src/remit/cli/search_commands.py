@@ -51,10 +51,12 @@ def search(
 
     QUERY describes a task in your own words, or names a tool. Exits with 1 if nothing is a good match.
     """
+    asked, among = " ".join(query), None if scope is None else Scope(scope)
+    if not asked.strip():
+        raise click.UsageError("QUERY is empty: describe a task, or name a tool")
     with open_registry() as registry:
         context = options.context(registry)
         searcher = registry.searcher(context)
-        asked, among = " ".join(query), None if scope is None else Scope(scope)
         found = searcher.search(asked, scope=among, limit=limit, include_hidden=everything)
         hidden = None if everything or as_json else _better_hidden(searcher, found, among)
         tools = [item.tool for item in found.results]

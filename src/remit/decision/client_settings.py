@@ -89,6 +89,16 @@ class ClientSettings:
         launch = declaration.launch
         return ConfigStatus.NESTED if launch is not None and launch.starts_remit else ConfigStatus.ENABLED
 
+    def ineffective_approval(self, server: str) -> SettingsRule | None:
+        """Return the rule that would approve a project's server if the user trusted the folder."""
+        found = (
+            rule
+            for rule in self.rules
+            if (rule.effect is Effect.APPROVES and rule.subject == server)
+            or (rule.effect is Effect.APPROVES_ALL and rule.subject == "true")
+        )
+        return next((rule for rule in found if not self._counts(rule)), None)
+
     def permissions(self) -> list[PermissionRule]:
         """List the permission rules that count here.
 

@@ -3,8 +3,8 @@
 The gates run in the order of the table below. The first gate that objects decides.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from remit.decision import gate_rules
 from remit.decision.context import Context
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate, NextStep
+from remit.decision.policy import NO_POLICY
+from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool
 
 GateRule = Callable[[Tool, Context], GateResult]
@@ -28,6 +30,7 @@ GATES: GateTable = (
     (Gate.DANGER, gate_rules.danger),  # last, so an unavailable tool is not reported as forbidden
 )
 CATALOG_GATES: GateTable = tuple(row for row in GATES if not row[0].depends_on_states)
+CLIENT_GATES: GateTable = tuple(row for row in GATES if row[0] is Gate.POLICY or not row[0].is_ours)
 SNAPSHOT_GATES: GateTable = tuple(row for row in GATES if row[0].depends_on_states)
 
 
@@ -115,3 +118,13 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
 def explain(tool: Tool, context: Context) -> list[ExplainedGate]:
     """List the result of every gate, including those after the deciding one."""
     return [ExplainedGate(gate, check(tool, context)) for gate, check in GATES]
+
+
+def offered_alone(listed: Iterable[ToolDecision], context: Context) -> list[ToolDecision]:
+    """Select what the client offers without Remit and its rules."""
+    alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, filters=None)
+    return [
+        item
+        for item in listed
+        if item.tool.source != REMIT and decide_by(CLIENT_GATES, item.tool, alone).is_available
+    ]

@@ -3,6 +3,7 @@
 They are looked up once per tool name, and evaluated once per rule and snapshot.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -77,6 +78,8 @@ class ToolRequirements(tuple[Requirement, ...]):
 
 
 _BRANCH = "git.branch"
+_WANTED_BRANCH = re.compile(r"git\.branch (?:==|in) ('[^']*'|\[[^]]*\])")  # in a reason
+_QUOTED = re.compile(r"'([^']+)'")
 
 NOTHING_REQUIRED = ToolRequirements()
 
@@ -137,7 +140,7 @@ class Requirements:
         missing = requirement.condition.missing(snapshot)
         ways = [self._ways[name] for name in missing if name in self._ways]
         if not ways and _BRANCH in value.reason:  # the reason names what the condition lacks
-            ways = ["switch to another branch"]
+            ways = [_way_to_branch(value.reason)]
         return UnmetRequirement(
             requirement.condition.summary(snapshot),
             value.reason,
@@ -149,3 +152,14 @@ class Requirements:
 
 
 NO_REQUIREMENTS = Requirements()
+
+
+def _way_to_branch(lacking: str) -> str:
+    """Say which branch to switch to, if a condition names it."""
+    found = _WANTED_BRANCH.search(lacking)
+    names = [] if found is None else _QUOTED.findall(found[1])
+    return (
+        f"switch to branch {' or '.join(f'`{name}`' for name in names)}"
+        if names
+        else "switch to another branch"
+    )

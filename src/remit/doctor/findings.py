@@ -5,30 +5,44 @@ A setup holds launches, which may contain secrets: it stays in memory, and no fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.declared_launch import Launch
 from remit.decision.definitions.definition_changes import ChangePolicy
-from remit.decision.definitions.project_lock import ProjectLock
+from remit.decision.definitions.project_lock import UNKNOWN, ProjectLock
 from remit.decision.kinds import Kind
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ExecutedSetting, SettingsRule
 from remit.decision.tools import Tool
+from remit.files.bounded_reader import this_machine
 from remit.memory.memory_server import is_own
 from remit.scanning.declaration_lines import LineOf
 from remit.trust.held_definitions import WithheldItem
+from remit.upstream.launch.installed_packages import installed_package
 from remit.upstream.launch.start_obstacles import LaunchFacts, started_servers
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.scanning.catalog_source import CatalogSource
     from remit.scanning.scanner import Scanner
+    from remit.trust.package_commands import PackageCommand
     from remit.trust.server_sandbox import OpenedPaths
+
+
+_VERSION = re.compile(r"[\w.+!-]{1,40}")
+
+
+class PackageVersion(NamedTuple):
+    """What this machine knows about the version of a package."""
+
+    version: str | None = None  # None: unknown
+    is_fixed: bool = False  # by the project's lock file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +77,7 @@ class ClientSetup:
     executed: Sequence[ExecutedSetting] = ()
     ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
     line_of: LineOf = lambda _path, *_keys: 0
+    version_of: Callable[[PackageCommand], PackageVersion] = lambda _: PackageVersion()
     opened: Callable[[Declaration], OpenedPaths | None] = lambda _: None  # by the sandbox of a server
 
     @property
@@ -106,6 +121,7 @@ def read_setups(
             ignored=reading.ignored,
             line_of=scanner.line_of,
             opened=lambda declaration: scanner.opened_paths(declaration, sandboxes, context),
+            version_of=lambda command: _version_of(command, context),
             tools=[tool for tool in tools if tool.client == client],
             facts=scanner.facts(resolved, context),
             at=at,
@@ -115,6 +131,15 @@ def read_setups(
         )
         for client, (reading, resolved) in found.items()
     ]
+
+
+def _version_of(command: PackageCommand, context: Context) -> PackageVersion:
+    machine, root = this_machine(), context.workspace.checkout
+    found = installed_package(command, root, machine.variables, machine.home)
+    if found is None or _VERSION.fullmatch(found.version) is None:  # a repository may have written it
+        return PackageVersion()
+    is_fixed = found.integrity != UNKNOWN and found.files.startswith("sha256:")
+    return PackageVersion(None if found.version == UNKNOWN else found.version, is_fixed)
 
 
 def finding_about(

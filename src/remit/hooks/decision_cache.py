@@ -31,6 +31,7 @@ class CallDecision(NamedTuple):
     gate: str | None = None
     lifts_prompt: bool = False  # the client need not ask
     asked_by_client: bool = False  # by a rule of the client, so its own prompt is enough
+    next_step: str | None = None  # of an unknown name: what a model can do
 
 
 def decide_call(
@@ -154,4 +155,5 @@ def _call_decision(decision: "Decision") -> CallDecision:
         gate,
         decision.lifts_prompt,
         decision.asked_by_client,
+        decision.next_step.text if decision.next_step is not None and decision.gate is Gate.SCOPE else None,
     )

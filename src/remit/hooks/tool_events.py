@@ -65,6 +65,9 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
             return permission_decision(permission, f"Remit: {one_line(decided.full_reason, _MAX_REASON)}.")
     _audit(call, decided, event, environment)
     name = one_line(event.subject or event.tool, _MAX_NAME)
+    if decided.next_step is not None:
+        called = one_line(call.served or event.tool, _MAX_NAME)
+        return permission_decision(permission, f"Remit: `{called}`: {decided.reason}; {decided.next_step}")
     gate = f" (gate `{decided.gate}`)" if decided.gate else ""
     # Unattended, the client refuses a call it should ask about, and its model reads the reason.
     cause = "needs the user's permission" if permission == "ask" else f"is not available here{gate}"

@@ -117,6 +117,10 @@ class Installer:
         """List the directories in which a client was used, if it records them."""
         return self._places.projects(client)
 
+    def edits(self, client: str) -> dict[str, list[Edit]]:
+        """Return what an install writes, by file."""
+        return {target.path: list(target.changes) for target in self._targets(client)}
+
     def switched(self, client: str) -> list[str]:
         """List the servers that an install switches off in the client, because Remit serves them."""
         edits = (edit for target in self._targets(client) for edit in target.changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +22,8 @@ MAX_DESCRIPTION = 160
 MAX_QUERY = 80
 MAX_REASON = 200
 LOWEST_SHOWN = 0.1  # a lower score says nothing
-_SERVER = "an MCP server; search for a task to find its tools"
+_UNLISTED = "an MCP server; its tools are not known yet: run `remit scan --connect {}`"
+_WITHOUT_TOOLS = "an MCP server; none of its tools is available here"
 
 
 class DiscoveryText(NamedTuple):
@@ -73,15 +75,16 @@ class _Entry(NamedTuple):
 
 def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invoked: str | None) -> _Entry:
     tool, decision, score = item
+    description = _in_one_line(tool, is_for_model=invoked is not None)
     data: dict[str, object] = {
         "name": tool.name,
-        "description": _full(tool) if definitions is not None else _in_one_line(tool),
+        "description": _full(tool) if definitions is not None else description,
         "scope": tool.scope,
         "usage_count": tool.usage_count,
         "last_used_at": None if tool.last_used_at is None else day(tool.last_used_at),
         "score": round(score, 3),
     }
-    lines = [_headline(item), *([] if invoked is None else [f"   {invoked}"]), _facts(item)]
+    lines = [_headline(tool, description), *([] if invoked is None else [f"   {invoked}"]), _facts(item)]
     data |= {} if invoked is None else {"invocation": invoked}
     if not decision.is_available:
         data |= {"gate": decision.gate, "reason": one_line(decision.reason, MAX_REASON)}
@@ -97,14 +100,21 @@ def _full(tool: Tool) -> str | None:
     return None if tool.description is None else clean(tool.description)
 
 
-def _in_one_line(tool: Tool) -> str | None:
-    description = tool.description or (_SERVER if tool.kind is Kind.MCP_SERVER else None)
+def _in_one_line(tool: Tool, *, is_for_model: bool) -> str | None:
+    description = tool.description
+    if description is None and tool.kind is Kind.MCP_SERVER:
+        description = "an MCP server" if is_for_model else _of_server(tool)
     return None if description is None else one_line(description, MAX_DESCRIPTION)
 
 
-def _headline(item: RankedTool) -> str:
-    description = _in_one_line(item.tool)
-    name = one_line(item.tool.name, MAX_DESCRIPTION)
+def _of_server(server: Tool) -> str:
+    """Describe a server that is found itself, because it has no tools here that could be found."""
+    is_known = server.listed_at is not None
+    return _WITHOUT_TOOLS if is_known else _UNLISTED.format(shlex.quote(server.server or server.name))
+
+
+def _headline(tool: Tool, description: str | None) -> str:
+    name = one_line(tool.name, MAX_DESCRIPTION)
     return f"{name}: {description}" if description else name
 
 

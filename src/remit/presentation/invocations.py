@@ -108,6 +108,8 @@ class Invocations:
         if server.failure is not None:
             failure = one_line(server.failure, _LONGEST_FAILURE)
             return f"Its tools cannot be listed: {failure}. Only a person can fix that."
+        if server.listed_at is not None:
+            return "None of its tools is available here."
         return "Its tools are not known yet: search again in a moment."
 
     def _of_plugin(self, plugin: Tool) -> str:

@@ -22,7 +22,11 @@ RRF_K = 60
 _CERTAINTY = {NameMatch.EXACT: 1.0, NameMatch.SAME_WORDS: 0.99, NameMatch.ONE_LETTER: 0.98}
 _UNNAMED = 0.96  # highest score of a tool that the query does not name
 _LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
+_AMONG_TOOLS = 0.02  # by how much the tools of a server that the query names differ
 _BUILT_IN = 0.8  # agents know built-ins without a search
+
+
+ServerKey = tuple[str, str | None, str | None]  # client, server, plugin
 
 
 class Hit(NamedTuple):
@@ -132,8 +136,8 @@ def rank(
 
     `scores` maps document ids to scores; `matches` maps the names in the query to the kind of match.
     """
-    ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
-    return _servers_or_tools(query, ranked, matches)
+    ranked = [_ranked(item, scores, matches) for item in _each_once(found)]
+    return sorted(_tools_before_servers(query, ranked, matches), key=_best_first)
 
 
 def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[str, NameMatch]) -> RankedTool:
@@ -180,28 +184,63 @@ def worth_showing(
     return [item for item in ranked if item.score >= least]
 
 
-def _servers_or_tools(
+def _tools_before_servers(
     query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
 ) -> list[RankedTool]:
-    """Keep a server's row if the query means the server; otherwise keep its tools, if any are known."""
-    servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    """Put the tools of a server that the query means in the place of its row; keep the row if it has none."""
+    servers = {_home(it.tool): it for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     if not servers:
         return list(ranked)
     tools = [item.tool for item in ranked if item.tool.kind is Kind.MCP_TOOL]
     words = set(telling_words(query))
-    may_be_part = bool(words) and not any(words & own_words(tool) for tool in tools)  # of a server's name
+    may_be_part = not any(words & own_words(tool) for tool in tools)  # of a server's name
     meant = {
-        home
-        for home, server in servers.items()
-        if server.name in matches or (may_be_part and words <= set(label_words(server)))
+        home: row.score
+        for home, row in servers.items()
+        if row.tool.name in matches or (may_be_part and _has_in_label(row.tool, words))
     }
-    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: {_home(tool) for tool in tools} - meant}
+    known = {_home(tool) for tool in tools}
     return [
-        item
+        _lifted(item, meant.get(_home(item.tool), 0.0))
         for item in ranked
-        if item.tool.name in matches or _home(item.tool) not in dropped.get(item.tool.kind, ())
+        if item.tool.kind is not Kind.MCP_SERVER or _home(item.tool) not in known
     ]
 
 
-def _home(tool: Tool) -> tuple[str, str | None, str | None]:
+def _lifted(item: RankedTool, score: float) -> RankedTool:
+    """Give a tool about the score of its server, which the query means; the best tool stays the best."""
+    if item.tool.kind is not Kind.MCP_TOOL:
+        return item
+    lifted = score * (1 - _AMONG_TOOLS * (1 - item.score)) * _LESS_LIKELY.get(item.tool.status, 1.0)
+    return item._replace(score=max(item.score, lifted))
+
+
+def tools_by_server(listed: Iterable[ToolDecision]) -> dict[ServerKey, list[ToolDecision]]:
+    """Group tools by their server."""
+    found: dict[ServerKey, list[ToolDecision]] = {}
+    for item in listed:
+        if item.tool.kind is Kind.MCP_TOOL:
+            found.setdefault(_home(item.tool), []).append(item)
+    return found
+
+
+def tools_of_meant(
+    query: str,
+    found: Iterable[ToolDecision],
+    matches: Mapping[str, NameMatch],
+    known: Mapping[ServerKey, Sequence[ToolDecision]],
+) -> list[ToolDecision]:
+    """List the tools of the servers that a query may mean, whatever words these tools have."""
+    words = set(telling_words(query))
+    rows = (item.tool for item in found if item.tool.kind is Kind.MCP_SERVER)
+    homes = {_home(row) for row in rows if row.name in matches or _has_in_label(row, words)}
+    return [item for home in homes for item in known.get(home, ())]
+
+
+def _has_in_label(server: Tool, words: set[str]) -> bool:
+    """Tell whether the name of a server has all words of a query."""
+    return bool(words) and words <= set(label_words(server))
+
+
+def _home(tool: Tool) -> ServerKey:
     return tool.client, tool.server, tool.plugin

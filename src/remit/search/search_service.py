@@ -14,7 +14,17 @@ from remit.errors import EmbeddingError
 from remit.search.cancellation import Cancellation
 from remit.search.documents import both_ends, parse_query, query_parts
 from remit.search.name_matches import NameMatches
-from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank, worth_showing
+from remit.search.ranking import (
+    Fusion,
+    Hit,
+    RankedTool,
+    RankFusion,
+    SearchResults,
+    rank,
+    tools_by_server,
+    tools_of_meant,
+    worth_showing,
+)
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -103,6 +113,7 @@ class Searcher:
         matches = selected.names.find(query)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
+        found += tools_of_meant(query, found, matches, selected.by_server)
         return rank(query, found, fusion.scores(hits), matches)
 
     def _embedded(self, query: str) -> tuple[list[Vector], str | None, bool]:
@@ -271,5 +282,6 @@ class _Selected:
             self.by_name.setdefault(item.tool.name, []).append(item)
             if item.tool.document_id is not None:
                 self.by_document.setdefault(item.tool.document_id, []).append(item)
+        self.by_server = tools_by_server(listed)
         self.names = NameMatches([item.tool for item in listed])
         self.among: Selection = index.select(self.by_document)

@@ -1,15 +1,12 @@
 """A client's view of the gateway: the tools it lists, and the names that a model calls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.context import Context
-from remit.decision.decide import CATALOG_GATES, ToolDecision, decide, decide_by
+from remit.decision.decide import ToolDecision, decide, offered_alone
 from remit.decision.declarations import Key
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.policy import NO_POLICY
-from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
 from remit.presentation.listing_strategies import Presentation, Uses, present, visible_tools
 from remit.presentation.served_names import ServedNames, name_tools
@@ -61,14 +58,7 @@ def gateway_view(
 
 def direct_tools(listed: Sequence[ToolDecision], context: Context) -> list[Tool]:
     """List the tools that the client would have without Remit and its rules."""
-    alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, filters=None)
-    return [
-        tool
-        for tool, _ in listed
-        if tool.kind is Kind.MCP_TOOL
-        and tool.source != REMIT
-        and decide_by(CATALOG_GATES, tool, alone).is_available
-    ]
+    return [tool for tool, _ in offered_alone(listed, context) if tool.kind is Kind.MCP_TOOL]
 
 
 def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:

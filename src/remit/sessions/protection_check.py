@@ -1,14 +1,14 @@
 """Checks whether an installed Remit still protects a workspace, or why a client does not load it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from remit.catalog.explanation import Obstacle
+from remit.catalog.explanation import Explanation, Obstacle, explain_ineffective_approval
 from remit.catalog.listed_groups import is_unlisted
 from remit.catalog.listing import Listings
-from remit.decision.client_settings import matches
+from remit.decision.client_settings import ClientSettings, matches
 from remit.decision.context import Context, shorten
-from remit.decision.decide import ToolDecision
+from remit.decision.decide import ToolDecision, offered_alone
 from remit.decision.declarations import Declaration, Key
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
@@ -69,10 +69,28 @@ class ProtectionCheck:
             for tool, decision in listed
         ]
 
+    def offered_alone(self, listed: Iterable[ToolDecision], context: Context) -> list[ToolDecision]:
+        """Select what the client offers without Remit and its rules."""
+        return offered_alone(listed, self._listings.with_permissions(context))
+
+    def with_approval(self, explained: Explanation, context: Context) -> Explanation:
+        """Say of a server that waits for its client's approval that a file approves it in vain, if so."""
+        tool = explained.tool
+        if tool is None or tool.config_status is not ConfigStatus.PENDING:
+            return explained
+        reading = self._scanner.readings(context).get(tool.client)
+        settings = ClientSettings(() if reading is None else reading[0].rules)
+        rule = settings.ineffective_approval(tool.server or "")
+        if rule is None:
+            return explained
+        return explain_ineffective_approval(explained, tool, rule.source, context)
+
     def obstacles(
         self, servers: Collection[Key], listed: Sequence[ToolDecision], context: Context
     ) -> Mapping[Key | None, Obstacle]:
         """Find why servers cannot be used here: they cannot start, or their last connection failed."""
+        if not servers:
+            return {}
         found: dict[Key | None, Obstacle] = {
             tool.key: _failed_connection(tool.server or tool.name, tool.failure)
             for tool, _ in listed

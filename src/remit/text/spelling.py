@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 MOST_SUGGESTIONS = 3
+_SHORT = 4  # letters; one of fewer makes another word
 _MAX_LENGTH = 60  # longest name that is compared
 
 
@@ -26,11 +27,11 @@ def as_question(names: Sequence[str]) -> str | None:
 def spelling_distance(wanted: str, known: str) -> int | None:
     """Return the edit distance between two words, ignoring case; None if they are not similar.
 
-    Two neighboring letters in the wrong order count as one edit.
+    Two neighboring letters in the wrong order count as one edit. Of a short word, the first must be right.
     """
     one, other = wanted.lower()[:_MAX_LENGTH], known.lower()[:_MAX_LENGTH]
     limit = max(1, len(one) // 4)
-    if abs(len(other) - len(one)) > limit:
+    if abs(len(other) - len(one)) > limit or (len(one) < _SHORT and one[:1] != other[:1]):
         return None
     older: list[int] = []
     row = list(range(len(other) + 1))

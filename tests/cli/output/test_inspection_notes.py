@@ -66,3 +66,18 @@ def test_remits_own_definitions_are_not_inspected(
     with sandbox.registry() as registry:
         list_tools(registry, shop, ODD, server="remit-memory")
     assert "remit-memory" not in sandbox.remit(*command, cwd=shop).stdout
+
+
+def test_one_package_under_two_names_is_said_in_one_line(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("notes", "memory")
+    words = "Create a number of new entities in the knowledge graph of this user, each with its relations."
+    offer = [tool(f"do_{at}", f"{words} Part {at} of all.") for at in range(9)]
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, *offer, server="notes")
+        list_tools(registry, shop, *offer, server="memory")
+    said = sandbox.remit("doctor", cwd=shop).stdout
+    assert "\ninspection notes:\n  `memory` and `notes` offer the same 9 tools\n" in said
+    assert "copied-description" not in said
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, *offer[:8], ODD, server="memory")
+    assert "copied-description" in sandbox.remit("doctor", cwd=shop).stdout

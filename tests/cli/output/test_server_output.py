@@ -52,7 +52,9 @@ def test_scan_connect_says_for_every_server_what_came_of_it(sandbox: Sandbox, sh
     assert "global   3      2024-11-05" in table["git"]
     assert "needs `NOWHERE`, which is not set" in table["needy"]
     assert "skipped: declared in .mcp.json, not trusted" in table["till"]
-    lines = {line.split()[1]: line.split(None, 4) for line in ran.stderr.splitlines()}
+    assert "3 tools" not in ran.stderr  # the table has it
+    as_data = sandbox.remit("scan", "--connect", "--json", cwd=shop)
+    lines = {line.split()[1]: line.split(None, 4) for line in as_data.stderr.splitlines()}
     assert (lines["git"][0], lines["git"][-1]) in {("1/2", "3 tools"), ("2/2", "3 tools")}
     assert lines["needy"][-1] == "failed: needs `NOWHERE`, which is not set"
     assert float(lines["git"][2]) >= 0

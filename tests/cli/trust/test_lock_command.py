@@ -79,7 +79,7 @@ def test_a_new_server_is_held_until_it_is_locked(sandbox: Sandbox, shop: Path) -
     both = {**PROBE, "env": {"TOKEN": "hunter22"}}
     sandbox.write(shop / ".mcp.json", servers(till=both, new=PROBE))
     sandbox.remit("trust", "--all", "--yes", cwd=shop)
-    assert gate(sandbox, shop, "new") == ("definition", "its server is not in `remit.lock`")
+    assert gate(sandbox, shop, "new") == ("definition", "it is not in `remit.lock`")
     ran = sandbox.remit("lock", "--check", cwd=shop)
     assert ran.returncode == 1
     assert "new (.mcp.json): added\n" in ran.stdout
@@ -166,12 +166,12 @@ def test_doctor_trust_and_scan_say_what_the_lock_holds(sandbox: Sandbox, shop: P
     entry = {**PROBE, "env": {"TOKEN": "hunter22"}}
     sandbox.write(shop / ".mcp.json", servers(till={**entry, "args": [*entry["args"], "x"]}, new=PROBE))
     ran = sandbox.remit("trust", "--all", "--yes", cwd=shop)
-    assert "  held    its server is not in `remit.lock`\n" in ran.stderr
-    why = "the entry of its server differs from `remit.lock`"
+    assert "  held    it is not in `remit.lock`\n" in ran.stderr
+    why = "its entry differs from `remit.lock`"
     assert f"  still held by the lock, because {why}: run `remit lock`\n" in ran.stdout
     assert held_by_lock(sandbox, shop) == [
-        ("new", "held: its server is not in `remit.lock`"),
-        ("till", "held: the entry of its server differs from `remit.lock`"),
+        ("new", "held: it is not in `remit.lock`"),
+        ("till", "held: its entry differs from `remit.lock`"),
     ]
 
 
@@ -281,7 +281,7 @@ def test_a_server_of_the_projects_plugin_is_a_difference_until_it_is_locked(
     sandbox.write(shop / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
     ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
     assert (ran.returncode, ran.stdout) == (1, "till (plugin quill): added\n")
-    assert gate(sandbox, shop, "mcp__plugin_quill_till__*")[1] == "its server is not in `remit.lock`"
+    assert gate(sandbox, shop, "mcp__plugin_quill_till__*")[1] == "it is not in `remit.lock`"
     sandbox.remit("trust", "--all", "--yes", cwd=shop)
     assert sandbox.remit("lock", cwd=shop).stdout == "Locked 2 servers and 2 tools in remit.lock.\n"
     assert str(sandbox.home) not in (shop / "remit.lock").read_text()

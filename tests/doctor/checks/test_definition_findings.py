@@ -76,7 +76,7 @@ def test_tools_that_differ_from_the_lock_are_one_warning_for_their_server() -> N
 
 def test_a_server_that_differs_from_the_lock_is_named_instead_of_its_tools() -> None:
     (found,) = lock_findings(LOCKED, *tools_of(LOCKED, 2), entry="old")
-    assert found.reason == "held: the entry of its server differs from `remit.lock`"
+    assert found.reason == "held: its entry differs from `remit.lock`"
 
 
 def test_a_tool_that_waits_and_differs_has_one_finding_with_both_steps() -> None:

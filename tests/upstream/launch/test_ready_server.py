@@ -20,6 +20,12 @@ def test_the_variables_of_the_permitted_entry_are_expanded() -> None:
     assert "hunter22" not in repr(made)
 
 
+def test_the_home_directory_is_no_secret() -> None:
+    launch = Launch(command="run", args=("${HOME}/code",), syntaxes=(VariableSyntax.DEFAULTS,))
+    assert "/home/ada" not in make_ready(upstream(launch), {"HOME": "/home/ada"}, "/home/ada").secrets()
+    assert "/home/ada" in make_ready(upstream(launch), {"HOME": "/home/ada"}, "/home/eva").secrets()
+
+
 def test_a_server_whose_variables_are_missing_is_not_ready() -> None:
     launch = Launch(command="run", args=("${WORD}",), syntaxes=(VariableSyntax.DEFAULTS,))
     with pytest.raises(NotReadyError, match="needs `WORD`"):

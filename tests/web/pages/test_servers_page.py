@@ -109,3 +109,14 @@ def test_a_remote_server_shows_whether_there_is_a_token(sandbox: Sandbox, pages:
         assert states()["tracker"] == "expired"
         tokens.save(URL, StoredToken(**token))
         assert states()["tracker"] == "signed in"
+
+
+def test_a_server_that_is_no_longer_declared_and_remits_own_are_not_counted(
+    sandbox: Sandbox, shop: Path, pages: WebPages
+) -> None:
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop)
+    with pages.browser() as browser:
+        assert "<b>3</b> declared here" in browser.get("/servers").text
+        shown = {each["server"] for each in browser.get("/servers.json").json()["servers"]}
+    assert shown == {"git", "tracker", "wiki"}

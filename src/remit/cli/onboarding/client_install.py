@@ -66,6 +66,7 @@ def explain_takeover(installer: Installer, client: str) -> None:
     if client == NARROWED:
         note("Scripts with `claude -p --allowedTools mcp__NAME` lose that permission, because Remit makes")
         note("the calls. Instead, add `mcp__NAME` to `permissions.allow` in ~/.claude/settings.json.")
+        note("`claude mcp add` will be blocked; use `remit add`.")
     if switched:
         them = "it" if len(switched) == 1 else "them"
         note(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")

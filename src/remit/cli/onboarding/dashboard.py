@@ -106,7 +106,11 @@ def _tools(overview: Overview) -> str:
     said += [render.plural(servers, "server")] if servers and not tools else []
     said += [render.counted(counts)] if counts else []
     text = ", ".join(said) or "none available"
-    return f"{text}; {overview.hidden:,} hidden" if overview.hidden else text
+    if not overview.hidden:
+        return text
+    return "; ".join(
+        [text, f"{overview.hidden:,} hidden", *(each.of(overview.hidden) for each in overview.offered)]
+    )
 
 
 def _tokens(overview: Overview) -> Iterator[str]:

@@ -17,7 +17,7 @@ from remit.cli import render
 from remit.cli.onboarding.client_install import install_in, offer_trust
 from remit.cli.onboarding.dashboard import client_text, cost_text
 from remit.cli.onboarding.overview import Overview, is_started, read_overview
-from remit.cli.options import NOTHING_DONE, agrees
+from remit.cli.options import NO_TERMINAL, NOTHING_DONE, agrees
 from remit.cli.output import server_output
 from remit.cli.scan_command import embed_new_tools
 from remit.decision.context import Context
@@ -44,7 +44,7 @@ def init(*, yes: bool) -> None:
     questions; servers of a project still need `remit trust`.
     """
     if not (yes or sys.stdin.isatty()):
-        raise click.UsageError("not a terminal: pass --yes to confirm")
+        raise click.ClickException(NO_TERMINAL)
     installer = open_installer()
     with open_registry() as registry:
         overview = read_overview(registry, installer)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.summary import UNTRUSTED, summarize
+from remit.cli.output.unenforced import Unenforced, unenforced
 from remit.cli.render import three_digits
 from remit.decision.context import Context
 from remit.decision.definitions.definition_changes import ChangeVerdict
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from remit.install.installer import Installer
     from remit.presentation.request_cost import RequestCost
     from remit.registry import Registry
+
+
+WORTH_SAVING = 300  # tokens per request; fewer are no reason to install anything
 
 
 class FoundClient(NamedTuple):
@@ -46,6 +50,7 @@ class Overview(NamedTuple):
     untrusted: Sequence[str]
     suspicious: Sequence[str]  # tools that are held because inspection flags their definition
     invalid: Sequence[str]  # Remit's own files that have errors
+    offered: Sequence[Unenforced]  # what the client still offers, although Remit hides it
     approvals: int
     errors: int
     warnings: int
@@ -103,6 +108,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
             tool.name for tool, _ in listed if tool.client == context.client and _is_suspicious(tool)
         ],
         invalid=registry.invalid_files(context),
+        offered=[*unenforced(listed, context, registry, installer)],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
         warnings=sum(each.severity is Severity.WARNING for each in findings),
@@ -131,7 +137,7 @@ def next_step(overview: Overview) -> SuggestedCommand:
     if overview.suspicious:
         return SuggestedCommand("remit trust", "read what inspection found in the held tools, and decide")
     if not client.is_installed and client.is_installable:
-        return SuggestedCommand("remit init", f"{_reason(overview)} it in {client.title}")
+        return SuggestedCommand("remit init", _purpose(overview, client))
     if overview.untrusted:
         return SuggestedCommand("remit trust", "read what these servers run, and decide")
     if overview.unlisted:
@@ -139,13 +145,16 @@ def next_step(overview: Overview) -> SuggestedCommand:
     return SuggestedCommand("remit tools", "see every tool that is available here")
 
 
-def _reason(overview: Overview) -> str:
+def _purpose(overview: Overview, client: FoundClient) -> str:
     """Say what `remit init` is for: it offers to measure only what is unknown or saves something."""
+    install = f"install it in {client.title}"
+    if overview.offered:
+        return f"{install}, which still offers what Remit hides"
     if overview.unlisted:
-        return "measure what the tools cost, and install"
-    if (saving := _shown_saving(overview.cost)) > 0:
-        return f"save about {saving:,} tokens per request: install"
-    return "set rules and approvals for your tools: install"
+        return f"measure what the tools cost, and {install}"
+    if (saving := _shown_saving(overview.cost)) >= WORTH_SAVING:
+        return f"save about {saving:,} tokens per request: {install}"
+    return f"set rules and approvals for your tools: {install}"
 
 
 def _shown_saving(cost: RequestCost) -> int:

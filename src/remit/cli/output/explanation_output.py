@@ -11,7 +11,7 @@ from remit.cli.render import LONG, cost_words, note, out, plural, print_lines, p
 from remit.decision.context import Context, shorten
 from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
-from remit.decision.kinds import Kind
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.permissions.client_facts import client_title
 from remit.text.untrusted_text import one_line
@@ -154,9 +154,9 @@ def facts(explained: Explanation, sent: SentDefinitions = SentDefinitions.ALL) -
         yield f"danger by source: {told}"
     if tool.description:
         yield f"description: {_shortened(tool.description)}"
-    if explained.tools:
+    if listed := [each for each in explained.tools if each.status is not ToolStatus.STALE]:
         cost = "" if tool.tokens is None else f", about {cost_words(tool.tokens, sent)}"
-        yield f"its tools: {len(explained.tools):,} known{cost}"
+        yield f"its tools: {len(listed):,} known{cost}"
     if tool.failure is not None and not explained.obstacle:
         yield f"the last connection failed: {tool.failure}"
 

@@ -30,6 +30,7 @@ from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import pending_unlock
 
 if TYPE_CHECKING:
+    from remit.cli.output.unenforced import Unenforced
     from remit.decision.declarations import Changes, Declaration
     from remit.decision.tools import Tool
     from remit.scanning.scanner import ScanResult
@@ -63,7 +64,14 @@ _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
-def show(found: ScanResult, summary: Summary, context: Context, *, sent: SentDefinitions) -> None:
+def show(
+    found: ScanResult,
+    summary: Summary,
+    context: Context,
+    *,
+    sent: SentDefinitions,
+    offered: Sequence[Unenforced] = (),
+) -> None:
     """Show the result of a scan."""
     out(heading(context))
     print_lines(_first(found) if found.is_first else _changes(found.changes, context))
@@ -71,7 +79,7 @@ def show(found: ScanResult, summary: Summary, context: Context, *, sent: SentDef
         out()
         print_lines(_origins(summary, context))
         out()
-        out(total(summary, sent=sent))
+        out(total(summary, sent=sent, offered=offered))
         print_lines(_costliest(summary.costliest))
     for group in summary.hidden:
         if group.cause is ToolStatus.STALE:  # reported among the changes when it became stale

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools, is_unlisted, sorted_tools
 from remit.catalog.summary import summarize
 from remit.cli.output import tool_table
+from remit.cli.output.unenforced import unenforced
 from remit.decision.decide import ToolDecision
 from remit.decision.tool_names import normalise
 from remit.errors import UnknownServerError
@@ -49,13 +50,15 @@ class Selection(NamedTuple):
         if self.server is not None:
             groups = self._groups(known)
             return tool_table.details(groups, None, context, with_hidden=self.everything, sent=sent)
-        summary = summarize(known, context)
+        summary, offered = summarize(known, context), [*unenforced(known, context, registry)]
         mine = [item for item in known if context.client in (None, item.tool.client)]
         grouped = group_tools(mine, self.sort or SortKey.TOKENS)
         if not self.everything:
-            return tool_table.overview(grouped, summary, context, sent=sent, invalid=invalid)
+            return tool_table.overview(grouped, summary, context, sent=sent, invalid=invalid, offered=offered)
         groups = [*grouped.servers, *grouped.kinds]
-        return tool_table.details(groups, summary, context, with_hidden=True, sent=sent, invalid=invalid)
+        return tool_table.details(
+            groups, summary, context, with_hidden=True, sent=sent, invalid=invalid, offered=offered
+        )
 
     def _groups(self, known: Sequence[ToolDecision]) -> list[ListedGroup]:
         servers = group_tools(known, self.sort or SortKey.TOKENS).servers

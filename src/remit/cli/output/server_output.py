@@ -29,10 +29,10 @@ _LABEL = 20  # columns of a server's name in a line of progress; a longer one sh
 
 
 @contextmanager
-def progress(title: str) -> Generator[Callable[[Progress], None]]:
-    """Show progress on stderr: a line for each server, and on a terminal a bar."""
+def progress(title: str, *, is_table_next: bool = False) -> Generator[Callable[[Progress], None]]:
+    """Show progress on stderr: a line for each server, unless a table follows, and on a terminal a bar."""
     if not sys.stderr.isatty():
-        yield lambda step: render.note(_line(step)) if step.offer is not None else None
+        yield lambda step: render.note(_line(step)) if step.offer is not None and not is_table_next else None
         return
     with ExitStack() as drawn:
         bars: list[Callable[[int, int, str], None]] = []
@@ -121,9 +121,9 @@ def _line(step: Progress) -> str:
 
 
 def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ()) -> None:
-    sys.stderr.write(f"warning: {render.printable(f'{label}: {reason}')}\n")
+    sys.stderr.write(f"warning: {render.printable(render.from_home(f'{label}: {reason}'))}\n")
     for line in output:
-        sys.stderr.write(f"  {render.printable(line)}\n")
+        sys.stderr.write(f"  {render.printable(render.from_home(line))}\n")
     if hint:
         sys.stderr.write(f"hint: {render.printable(render.from_home(hint))}\n")
 

@@ -10,6 +10,7 @@ from remit.bootstrap import installed_clients
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools
 from remit.cli.output.json_output import Shape
+from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.sessions.install_notices import held_notices
 from remit.text.times import moment
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.decide import ToolDecision
     from remit.decision.declarations import Key
+    from remit.decision.tools import Tool
     from remit.registry import Registry
     from remit.sessions.install_notices import InstallNotice
     from remit.upstream.oauth.server_login import ServerLogin, SignInState
@@ -33,9 +35,17 @@ def server_statuses(
     known: Sequence[ToolDecision], context: Context, sign_ins: Mapping[Key, SignInState | None]
 ) -> list[ServerStatus]:
     """List the servers that are declared here for the context's client, by name."""
-    mine = [item for item in known if context.client in (None, item.tool.client)]
+    mine = [item for item in known if context.client in (None, item.tool.client) and _is_declared(item.tool)]
     groups = [each for each in group_tools(mine, SortKey.NAME).servers if each.server is not None]
     return [ServerStatus(group, sign_ins.get(group.first.key)) for group in groups]
+
+
+def _is_declared(tool: Tool) -> bool:
+    """Tell whether files still declare a server, or have Remit serve it."""
+    is_server = tool.kind is Kind.MCP_SERVER
+    return not is_server or (
+        tool.status is not ToolStatus.STALE and tool.config_status is not ConfigStatus.UNSERVED
+    )
 
 
 def sign_in_states(

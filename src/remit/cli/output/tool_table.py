@@ -19,6 +19,7 @@ from remit.decision.kinds import Kind, ToolStatus
 if TYPE_CHECKING:
     from remit.catalog.costs import SentDefinitions
     from remit.catalog.summary import Summary
+    from remit.cli.output.unenforced import Unenforced
 
 MOST_ROWS = 24  # servers; more are added up in one line
 WIDEST = 36  # columns of a name in a table; a longer name shifts only its own line
@@ -33,6 +34,7 @@ def overview(
     *,
     sent: SentDefinitions,
     invalid: Sequence[str] = (),
+    offered: Sequence[Unenforced] = (),
 ) -> list[str]:
     """Return a line for each server, and for each other kind of tool; `invalid` are files of Remit."""
     servers = [group for group in grouped.servers if group.is_available]
@@ -47,8 +49,10 @@ def overview(
     if kinds:
         names = [", ".join(item.tool.name for item in _visible(group)) for group in kinds]
         lines += ["", *_table("kind", kinds, names, context)]
-    lines += ["", *_total(summary, sent=sent)]
+    lines += ["", *_total(summary, sent=sent, offered=offered)]
     step = "next: `remit tools --server NAME` lists its tools, `--all` everything"
+    if servers and not any(group.is_known for group in servers):
+        step = "next: `remit scan --connect` starts the servers and lists their tools"
     return [*lines, *(_styled(line, dim=True) for line in wrapped(step, "", "  "))]
 
 
@@ -60,6 +64,7 @@ def details(
     with_hidden: bool,
     sent: SentDefinitions,
     invalid: Sequence[str] = (),
+    offered: Sequence[Unenforced] = (),
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
     lines = [_styled(printable(heading(context)), bold=True)]
@@ -69,7 +74,7 @@ def details(
         lines += ["", *_title(group, context), *_tools(group)]
         lines += _hidden(group) if with_hidden else _hidden_count(group)
     if summary is not None:
-        lines += ["", *_total(summary, sent=sent)]
+        lines += ["", *_total(summary, sent=sent, offered=offered)]
     return lines
 
 
@@ -193,8 +198,8 @@ def _hidden_count(group: ListedGroup) -> Iterator[str]:
         yield _styled(f"  {group.hidden:,} hidden; `--all` shows why", dim=True)
 
 
-def _total(summary: Summary, *, sent: SentDefinitions) -> Iterator[str]:
-    for line in total(summary, sent=sent).splitlines():
+def _total(summary: Summary, *, sent: SentDefinitions, offered: Sequence[Unenforced]) -> Iterator[str]:
+    for line in total(summary, sent=sent, offered=offered).splitlines():
         yield from wrapped(printable(line), "", "  ")
 
 

@@ -62,13 +62,14 @@ class ProjectLock(NamedTuple):
             return None
         if self.problem is not None:
             return f"`{LOCK}` is invalid, so the servers of this project are held until it is fixed"
-        found = self.servers.get(place)
+        found, is_server = self.servers.get(place), tool.kind is Kind.MCP_SERVER
         if found is None:
-            return f"its server is not in `{LOCK}`"
+            return f"{'it' if is_server else 'its server'} is not in `{LOCK}`"
         if found.entry != tool.entry and tool.scope is not Scope.PLUGIN:  # with a path of this machine
             change = entry_change(found.entry, tool.entry)
-            return f"the entry of its server differs from `{LOCK}`" + (f": {change}" if change else "")
-        if tool.kind is Kind.MCP_SERVER or found.tools is None or tool.pin is None:
+            whose = "its entry" if is_server else "the entry of its server"
+            return f"{whose} differs from `{LOCK}`" + (f": {change}" if change else "")
+        if is_server or found.tools is None or tool.pin is None:
             return None
         if tool.name not in found.tools:
             return f"it is not in `{LOCK}`"

@@ -6,11 +6,13 @@ from remit.decision.definitions.entry_digests import entry_change
 from remit.decision.kinds import COULD_RUN, Kind
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import Severity
+from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ExecutedSetting
-from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
+from remit.doctor.findings import ClientSetup, Finding, PackageVersion, finding_about, fix_for_owner
 from remit.text.secrets import shown
-from remit.trust.package_commands import UnpinnedPackage, unpinned
+from remit.trust.package_commands import UnpinnedPackage, package_command, unpinned
 
+_VERSION = "<version>"
 _SHOWN = 10  # per file
 
 
@@ -21,13 +23,16 @@ def unpinned_packages(setup: ClientSetup) -> Iterator[Finding]:
         runs = item.shadowed_by is None and item.config_status in COULD_RUN and not declaration.is_remit
         if not runs or launch is None:
             continue
-        if (package := unpinned([launch.command, *launch.args])) is not None:
+        words = [launch.command, *launch.args]
+        package, command = unpinned(words), package_command(words)
+        known = setup.version_of(command) if package is not None and command is not None else PackageVersion()
+        if package is not None and not (known.is_fixed and declaration.scope is Scope.PROJECT):
             yield finding_about(
                 declaration,
                 Severity.WARNING,
                 "unpinned",
                 reason=f"{_name(package)} has no fixed version: what runs tomorrow is not what was reviewed",
-                fix=fix_for_owner(declaration, _fix(package)),
+                fix=fix_for_owner(declaration, _fix(package, known.version)),
             )
 
 
@@ -35,8 +40,10 @@ def _name(package: UnpinnedPackage) -> str:
     return f"`{name}`" if (name := shown(package.name)) else "its package"
 
 
-def _fix(package: UnpinnedPackage) -> str:
+def _fix(package: UnpinnedPackage, version: str | None) -> str:
     name = shown(package.name) or "…"
+    if version is not None and _VERSION in package.pinned:
+        return f"write `{package.pinned}`, the version here".replace("{}", name).replace(_VERSION, version)
     lookup = f"; `{package.lookup}` prints the newest" if package.lookup else ""
     return f"write `{package.pinned}`{lookup}".replace("{}", name)
 

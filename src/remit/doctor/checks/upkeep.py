@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from remit.decision.client_settings import ClientSettings
+from remit.decision.context import shorten
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.permissions.client_consents import pending_reason, pending_unlock
@@ -16,16 +18,24 @@ UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 
 def waiting_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that wait for approval."""
+    settings = ClientSettings(setup.rules)
     for item in setup.servers:
         if item.config_status is ConfigStatus.PENDING:
             declaration, row = item.declaration, _row(item.declaration, setup)
             is_trusted = None if row is None else row.is_trusted
+            rule = settings.ineffective_approval(declaration.server or "")
+            place = None if rule is None else shorten(rule.source, setup.context)
             yield finding_about(
                 declaration,
                 Severity.NOTE,
                 "pending",
-                reason=pending_reason(declaration.client, is_trusted=is_trusted),
-                fix=pending_unlock(declaration.client, declaration.server, is_trusted=is_trusted),
+                reason=pending_reason(declaration.client, is_trusted=is_trusted, approved_in=place),
+                fix=pending_unlock(
+                    declaration.client,
+                    declaration.server,
+                    is_trusted=is_trusted,
+                    is_approved=rule is not None,
+                ),
             )
 
 

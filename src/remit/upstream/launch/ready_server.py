@@ -46,6 +46,7 @@ class ReadyServer:
     place: str  # the working directory
     environment: Mapping[str, str]
     sandbox: SandboxedCommand | None = None  # the command to run instead of the launch's own
+    home: str = ""  # the user's, which is no secret
 
     @property
     def launch(self) -> Launch:
@@ -59,7 +60,8 @@ class ReadyServer:
 
     def secrets(self) -> frozenset[str]:
         """Return the values that must never be shown."""
-        return frozenset(secrets_of(self.expanded, self.upstream.launch, self.environment))
+        found = frozenset(secrets_of(self.expanded, self.upstream.launch, self.environment))
+        return found - {self.home}  # an entry may name it as `${HOME}`
 
 
 def make_ready(
@@ -105,7 +107,9 @@ def make_ready(
         except SandboxError as error:
             reason = f"{IN_ITS_SANDBOX}{error.reason}"
             raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None
-    return ReadyServer(upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox)
+    return ReadyServer(
+        upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox, home=home
+    )
 
 
 def _with_credential(

@@ -95,7 +95,7 @@ class ServerProcess:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._stdin.aclose()
         await self._wait(GRACE)
-        if self._signal(signal.SIGTERM):
+        if self._is_running() and self._signal(signal.SIGTERM):
             self.was_forced = True
             await self._wait(GRACE)
             self.kill()
@@ -115,8 +115,11 @@ class ServerProcess:
     async def _wait(self, seconds: float) -> None:
         """Wait until the process has exited, and on POSIX its whole group."""
         with anyio.move_on_after(seconds):
-            while self._process.returncode is None or self._signal(0):
+            while self._is_running():
                 await anyio.sleep(_POLL)
+
+    def _is_running(self) -> bool:
+        return self._process.returncode is None or (self._signal(0) and has_living(self._process.pid))
 
     def _signal(self, number: int) -> bool:
         """Send a signal to the process group; return False if it is gone."""
@@ -137,6 +140,27 @@ class ServerProcess:
             if stream is not None:
                 with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await stream.aclose()
+
+
+def has_living(group: int) -> bool:
+    """Tell whether a process group has more than zombies; True where that cannot be known.
+
+    A sandbox leaves its first process to the machine's init, which may collect it late.
+    """
+    try:
+        found = [name for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return True
+    return not found or any(_is_living_member(name, group) for name in found)
+
+
+def _is_living_member(pid: str, group: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state, _parent, its_group = file.read().rpartition(")")[2].split()[:3]
+    except (OSError, ValueError):  # it ended meanwhile
+        return False
+    return int(its_group) == group and state not in ("Z", "X")
 
 
 @dataclass
