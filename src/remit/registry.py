@@ -15,6 +15,7 @@ from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
+from remit.decision.decide import as_told
 from remit.decision.kinds import Kind
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
@@ -265,8 +266,9 @@ class Registry:
         """
         self.refresh(context)
         note, missing = self._search.read(context.workspace, is_hurried=is_hurried)
-        listed = self._listings.list(context)[1]
-        return self._search.searcher(listed, context.workspace, note, in_memory=in_memory, missing=missing)
+        context, listed = self._listings.list(context)
+        told = [as_told(item, context) for item in listed]  # models search, too
+        return self._search.searcher(told, context.workspace, note, in_memory=in_memory, missing=missing)
 
     def index(
         self,

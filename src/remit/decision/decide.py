@@ -12,7 +12,7 @@ from remit.decision import gate_rules
 from remit.decision.context import Context
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate, NextStep
-from remit.decision.tools import Tool
+from remit.decision.tools import Tool, without_text
 
 GateRule = Callable[[Tool, Context], GateResult]
 GateTable = tuple[tuple[Gate, GateRule], ...]
@@ -110,6 +110,16 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
                 next_step=result.next_step,
             )
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=gate_rules.origin(tool, context), unlock=None)
+
+
+def holds_text(tool: Tool, context: Context) -> bool:
+    """Return whether no model may read a tool's definition, even where another gate hides the tool first."""
+    return not gate_rules.definition(tool, context).passed
+
+
+def as_told(item: ToolDecision, context: Context) -> ToolDecision:
+    """Return a tool as a model may know it: of a held definition, only the name and the reason."""
+    return item._replace(tool=without_text(item.tool)) if holds_text(item.tool, context) else item
 
 
 def explain(tool: Tool, context: Context) -> list[ExplainedGate]:

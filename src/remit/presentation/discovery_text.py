@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
+from remit.decision.tools import without_text
 from remit.text.times import day
 from remit.text.token_estimate import estimate
 from remit.text.untrusted_text import clean, clean_schema, one_line
@@ -73,6 +75,9 @@ class _Entry(NamedTuple):
 
 def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invoked: str | None) -> _Entry:
     tool, decision, score = item
+    if tool.has_held_text or decision.gate is Gate.DEFINITION:  # the index may be older than the decision
+        tool, definitions = without_text(tool), None if definitions is None else {}
+        item = item._replace(tool=tool)
     data: dict[str, object] = {
         "name": tool.name,
         "description": _full(tool) if definitions is not None else _in_one_line(tool),
