@@ -60,6 +60,11 @@ class HeldDefinition:
         return self.key[-2] or ""
 
     @property
+    def own_name(self) -> str:
+        """The name of the tool without its server's, as a person may call it."""
+        return self.name.rpartition("__")[2]
+
+    @property
     def is_instructions(self) -> bool:
         """Whether it is the instructions of a server."""
         return self.key[1] == Kind.MCP_SERVER
@@ -80,6 +85,11 @@ class HeldDefinition:
         return self.change is not None and self.change.verdict is ChangeVerdict.REJECTED
 
     @property
+    def is_suspicious(self) -> bool:
+        """Whether inspection flags it, so rejecting it comes first."""
+        return self.change is not None and self.change.verdict is ChangeVerdict.FLAGGED
+
+    @property
     def needs_its_name(self) -> bool:
         """Whether only its own name accepts it: it was rejected, flagged, or is too large to inspect."""
         return self.change is not None and self.change.verdict in _BY_NAME_ONLY
@@ -95,7 +105,7 @@ class HeldDefinition:
 
     def is_named(self, name: str) -> bool:
         """Return whether a name means this and nothing else."""
-        return self.name in spellings(name)
+        return self.name in spellings(name) or name == self.title
 
 
 class WithheldItem(NamedTuple):

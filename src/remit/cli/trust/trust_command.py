@@ -25,8 +25,12 @@ from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
+from remit.decision.kinds import Kind
+from remit.decision.permissions.client_consents import trust_command
+from remit.decision.tool_lookup import with_bare_name
+from remit.decision.tool_names import spellings
 from remit.errors import UnknownServerError
-from remit.text.spelling import did_you_mean
+from remit.text.spelling import as_question, did_you_mean
 from remit.text.times import local_time, moment
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
@@ -105,13 +109,24 @@ def trust(
             render.out(_NOTHING)
         _show(found, context, objections)
         show_notes(notes)
-        if any(not item.is_trusted for item in (*found.servers, *found.states)):
-            render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
-    if names and not (reject or revoke) and (skipped or not found.is_settled):
+        _hint(found)
+    remains = any(not (everything and item.is_rejected) for item in skipped) or not found.is_settled
+    if (names or everything) and not (reject or revoke) and remains:
         sys.exit(NOTHING_DONE)
 
 
 _NOTHING = "No server of this project needs your trust."
+
+
+def _hint(found: TrustCandidates) -> None:
+    """Say how to settle what is listed, if anything has to be."""
+    if any(not item.is_trusted for item in (*found.servers, *found.states)):
+        render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
+    if any(not item.is_rejected for item in found.definitions):
+        harmless = ", `remit trust --harmless` accepts the harmless ones"
+        more = harmless if any(item.is_harmless for item in found.definitions) else ""
+        ways = "`remit trust NAME` accepts a definition, `remit trust --reject NAME` rejects it"
+        render.note(f"hint: {ways}{more}")
 
 
 def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:
@@ -164,6 +179,7 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     registry.refresh(context)
     states = registry.configuration.trust_requests(context.workspace, names)
     changed = registry.trust.pins.changed(context)
+    names = [_in_full(name, changed) for name in names]
     definitions = [item for item in changed if not names or any(map(item.is_called, names))]
     named = [name for name in names if not any(item.name == name for item in states)]
     needed = [name for name in named if not any(item.is_called(name) for item in definitions)]
@@ -171,14 +187,46 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     servers = [item for item in known if not names or any(map(item.declaration.is_called, named))]
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
-            own = next((item.tool for item in registry.tools(context) if item.tool.server == name), None)
-            if own is not None and own.is_trusted is None:
-                place = shorten(own.source, context)
-                raise UnknownServerError(f"`{name}` needs no trust: it is your own server, from {place}")
-            near = did_you_mean(name, [each.declaration.server or "" for each in known])
-            hint = near or "`remit trust` lists what does"
-            raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
+            servers_here = [item.declaration.server or "" for item in known]
+            raise _unneeded(name, registry, context) or _unknown(name, servers_here, changed)
     return TrustCandidates(servers, states, definitions)
+
+
+def _in_full(name: str, changed: Sequence[HeldDefinition]) -> str:
+    """Return the full name of the only tool here that its server calls by a name; else the name itself."""
+    if any(item.is_called(name) for item in changed):
+        return name
+    meant = {item.name for item in changed if item.own_name == name}
+    return meant.pop() if len(meant) == 1 else name
+
+
+def _unneeded(name: str, registry: Registry, context: Context) -> UnknownServerError | None:
+    """Say that a known server or tool needs no trust; None if there is none of this name."""
+    listed = registry.tools(context)
+    own = next((item.tool for item in listed if item.tool.server == name), None)
+    if own is not None and own.is_trusted is None:
+        place = shorten(own.source, context)
+        return UnknownServerError(f"`{name}` needs no trust: it is your own server, from {place}")
+    names = {*spellings(name), *with_bare_name(name, listed)}
+    tool = next((each for each, _ in listed if each.kind is Kind.MCP_TOOL and each.name in names), None)
+    if tool is None:
+        return None
+    if tool.is_trusted is False:
+        hint = f"run `{trust_command(tool.server)}`"
+        return UnknownServerError(f"`{tool.name}` is not trusted: trust its server", hint=hint)
+    return UnknownServerError(f"`{tool.name}` needs no trust: its definition is accepted")
+
+
+def _unknown(name: str, servers: Sequence[str], changed: Sequence[HeldDefinition]) -> UnknownServerError:
+    several = sorted({item.name for item in changed if item.own_name == name})
+    if several:
+        hint = as_question(several)
+        return UnknownServerError(f"`{name}` is the name of several tools that are held", hint=hint)
+    near = did_you_mean(
+        name, [*servers, *(item.name for item in changed), *(item.own_name for item in changed)]
+    )
+    hint = near or "`remit trust` lists what does"
+    return UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
 
 
 def lock_objections(registry: Registry, context: Context) -> Mapping[Key, str]:
