@@ -17,6 +17,7 @@ from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
 from remit.decision.decide import as_told
 from remit.decision.kinds import Kind
+from remit.decision.problems import CHANGED_ENTRY, Problem
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.decide import Decision, ToolDecision
     from remit.decision.declarations import Key
-    from remit.decision.problems import Problem
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool
     from remit.doctor.findings import ClientSetup, Finding
@@ -180,7 +180,12 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
         misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
-        return [*self._own_problems(context), *misnamed, *self._scanner.problems(context)]
+        changed = [
+            Problem(source, server, CHANGED_ENTRY)
+            for client, source, server in self._store.changed_trusts(context.workspace)
+            if context.client in (None, client)
+        ]
+        return [*self._own_problems(context), *misnamed, *changed, *self._scanner.problems(context)]
 
     def invalid_files(self, context: Context) -> list[str]:
         """List Remit's own files that have errors."""

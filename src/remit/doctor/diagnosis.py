@@ -30,7 +30,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
-from remit.doctor.checks.unreviewed_code import project_code, unpinned_packages
+from remit.doctor.checks.unreviewed_code import changed_entries, project_code, unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
 
@@ -50,6 +50,7 @@ CHECKS: tuple[Check, ...] = (
     changed_definitions,
     withheld_items,
     differing_from_lock,
+    changed_entries,
     project_code,
     exposed_secrets,
     missing_programs,

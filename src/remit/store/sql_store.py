@@ -168,6 +168,11 @@ class SqlStore:
                     definition=define(self.database, complete),
                 )
 
+    def changed_trusts(self, workspace: Workspace) -> list[tuple[str, str, str]]:
+        """List the servers whose entries are no longer the trusted ones: client, file and name."""
+        rows = self.database.rows("changed_trusts", **scope_parameters(workspace))
+        return [(client, source, server) for client, source, server in rows]
+
     def trusted_sandboxes(self, workspace: Workspace) -> dict[Key, str]:
         """Return the sandboxes that projects declared for their servers when the user trusted these."""
         rows = self.database.rows("trusted_sandboxes", **scope_parameters(workspace))

@@ -10,14 +10,19 @@ import shlex
 from typing import TYPE_CHECKING
 
 from remit.decision.declared_launch import references, steers_code
-from remit.text.redaction import hidden
-from remit.text.secrets import is_credential
+from remit.text.redaction import HIDDEN, hidden, redact_url
+from remit.text.secrets import is_credential, may_be_secret, words_of
+from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from remit.decision.declared_launch import Launch
     from remit.trust.trust_rule import ServerTrust
+
+
+_LONGEST_PART = 2_000  # characters
+_SAME_OUTLINE = "a part that looks like a secret changed, or one that is not shown"
 
 
 class EntryText:
@@ -61,6 +66,8 @@ class EntryText:
     def lines(self, item: ServerTrust | None = None) -> Iterator[str]:
         """Write everything that it starts or reaches, line by line; with `item`, also what it is given."""
         launch = self._launch
+        if item is not None and item.is_changed and item.trusted_entry is not None:
+            yield from (f"  {line}" for line in outline_diff(item.trusted_entry, entry_outline(launch)))
         if launch.is_remote:
             yield f"  reaches {self.url}"
         else:
@@ -97,6 +104,37 @@ class EntryText:
         for secret in self._secrets:
             text = text.replace(secret, hidden(secret))
         return text
+
+
+def entry_outline(launch: Launch) -> list[str]:
+    """Write an entry without secrets, one line for each part, to store it and compare it with a later one."""
+    words = [
+        f"{word.prefix}{_plain(word.value, word.name)}" for word in words_of((launch.command, *launch.args))
+    ]
+    parts = [
+        *([f"runs {shlex.join(words)}"] if launch.command else []),
+        *([f"reaches {redact_url(launch.url)}"] if launch.url else []),
+        *([f"runs {_plain(launch.headers_helper)} (for its headers)"] if launch.headers_helper else []),
+        *([f"in {_plain(launch.cwd)}"] if launch.cwd is not None else []),
+        *(f"variable {name}={_plain(value, name)}" for name, value in sorted(launch.env.items())),
+        *(f"header {name}={_plain(value, name)}" for name, value in sorted(launch.headers.items())),
+    ]
+    return [one_line(part, _LONGEST_PART) for part in parts]
+
+
+def outline_diff(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """List the parts of an entry that were removed, with `-`, and added, with `+`."""
+    changed = [
+        *(f"- {part}" for part in before if part not in now),
+        *(f"+ {part}" for part in now if part not in before),
+    ]
+    return changed or [_SAME_OUTLINE]
+
+
+def _plain(value: str, name: str = "") -> str:
+    if "://" in value:
+        return redact_url(value)
+    return HIDDEN if may_be_secret(value, name) else value
 
 
 def _opened(item: ServerTrust) -> Iterator[str]:

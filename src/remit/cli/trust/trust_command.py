@@ -27,6 +27,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import trust_command
+from remit.decision.problems import CHANGED_ENTRY
 from remit.decision.tool_lookup import with_bare_name
 from remit.decision.tool_names import spellings
 from remit.errors import UnknownServerError
@@ -95,7 +96,7 @@ def trust(
                 confirm(question, yes=yes)
             settle_candidates(registry, context, found, revoke=revoke, reject=reject)
             found = _settled(listed if as_json else found, registry, context, names)
-        problems = registry.problems(context)
+        problems = [each for each in registry.problems(context) if each.reason != CHANGED_ENTRY]
     render.problems(problems, context)
     if as_json:
         skips = {"skipped": [item.name for item in skipped]} if chosen else {}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from remit.decision.kinds import COULD_RUN
+from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import Severity
 from remit.decision.settings_rules import ExecutedSetting
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
@@ -10,6 +11,21 @@ from remit.text.secrets import shown
 from remit.trust.package_commands import UnpinnedPackage, unpinned
 
 _SHOWN = 10  # per file
+
+
+def changed_entries(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose entries changed after the user trusted them, whoever starts them."""
+    for item in setup.servers:
+        declaration = item.declaration
+        if setup.trusts.get(declaration.key, declaration.digest) != declaration.digest:
+            then = f"if that is right, run `{trust_command(declaration.server)}`"
+            yield finding_about(
+                declaration,
+                Severity.WARNING,
+                "trust",
+                reason="its entry changed since you trusted it",
+                fix=f"`remit trust` shows what changed; {then}",
+            )
 
 
 def unpinned_packages(setup: ClientSetup) -> Iterator[Finding]:
