@@ -54,8 +54,8 @@ def judge_first_sight(definition: Definition, inspections: Inspections) -> Defin
     """Judge a definition of a server that is new; None if it can be accepted."""
     if (omission := inspections.omission(definition)) is not None:
         return _not_inspected(omission)
-    found = [each for each in inspections.of(definition) if each.severity is Suspicion.HIGH]
-    return _flagged(found) if found else None
+    found = inspections.of(definition)
+    return _flagged(found) if worst(found) is Suspicion.HIGH else None
 
 
 def judge_new(definition: Definition, inspections: Inspections) -> DefinitionChange:

@@ -358,7 +358,9 @@ def definition_lines(item: HeldDefinition, objection: str | None = None) -> Iter
     if item.accepted_at is not None:
         by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
         yield f"  accepted {by}, {local_time(item.accepted_at)}"
-    yield from (f"  {line}" for line in diff_lines(item.accepted, item.current))
+    yield from (
+        f"  {line}" for line in diff_lines(item.accepted, item.current, is_instructions=item.is_instructions)
+    )
 
 
 _ACCEPTED = {
@@ -380,7 +382,7 @@ def _definition(item: HeldDefinition) -> json_output.Shape:
         "accepted_by": None if item.accepted_by is None else item.accepted_by.value,
         "accepted_at": None if item.accepted_at is None else moment(item.accepted_at),
         "changed_at": None if item.changed_at is None else moment(item.changed_at),
-        "diff": diff_lines(item.accepted, item.current),
+        "diff": diff_lines(item.accepted, item.current, is_instructions=item.is_instructions),
     }
 
 

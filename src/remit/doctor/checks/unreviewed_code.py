@@ -17,6 +17,8 @@ def changed_entries(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers whose entries changed after the user trusted them, whoever starts them."""
     for item in setup.servers:
         declaration = item.declaration
+        if declaration.launch is None:  # its file cannot be read now
+            continue
         if setup.trusts.get(declaration.key, declaration.digest) != declaration.digest:
             then = f"if that is right, run `{trust_command(declaration.server)}`"
             yield finding_about(
