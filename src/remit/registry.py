@@ -168,7 +168,10 @@ class Registry:
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
         if not examined:
             return explained
-        return explained.with_obstacles(servers, self.protection.obstacles(examined, listed, context))
+        obstacles = self.protection.obstacles(examined, listed, context)
+        if tool is not None and tool.key in servers and tool.key not in obstacles:
+            explained = explained._replace(tool=tool._replace(failure=None))  # it no longer counts
+        return explained.with_obstacles(servers, obstacles)
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
         """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""

@@ -97,12 +97,9 @@ def asked(gateway: Gateway) -> Iterator[str]:
             found = gateway.ask("tools/call", name="discover_tools", arguments=words)
             yield json.dumps(found["result"]).replace(query, "") if MARKER in query else json.dumps(found)
     for name in ("shop__refund", "refund", "mcp__shop__refund", "shop", "shop__refun"):
-        for call in (
-            {"name": name, "arguments": {}},
-            {"name": "call_tool", "arguments": {"name": name, "arguments": {}}},
-            {"name": "why_tool", "arguments": {"name": name}},
-        ):
-            yield json.dumps(gateway.ask("tools/call", **call))
+        direct: dict[str, object] = {"name": name, "arguments": {}}
+        for called, arguments in ((name, {}), ("call_tool", direct), ("why_tool", direct)):
+            yield json.dumps(gateway.ask("tools/call", name=called, arguments=arguments))
 
 
 def heard(world: World) -> Iterator[str]:

@@ -1,8 +1,8 @@
-from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, Place, ProjectLock
 from remit.project_lock.lock_diff import LockDetails, lock_differences
 
 PACKAGE = LockedPackage("npm", "git", "1.0.0", "sha512-a")
-PLACE = (".mcp.json", "git")
+PLACE: Place = (".mcp.json", "git")
 GIT = LockedServer("e", PACKAGE, {"mcp__git__log": "p1", "mcp__git__add": "p2"})
 
 
@@ -12,6 +12,10 @@ def lock(
     servers = {} if server is None else {(source, "git"): server}
     seen = {agent: dict.fromkeys(names, "visible, low") for agent, names in agents.items()}
     return ProjectLock(servers=servers, visible={"claude-code": seen} if seen else {})
+
+
+def notes(_: Place, tool: str) -> tuple[str, ...]:
+    return (f"notes on {tool}",)
 
 
 def test_equal_locks_do_not_differ() -> None:
@@ -28,7 +32,7 @@ def test_everything_that_changed_in_a_server_is_named() -> None:
     now = LockedServer("f", newer, {"mcp__git__log": "p9", "mcp__git__rm": "p"})
     before = {"entry": ["runs git-mcp"], "mcp__git__log": ["description: a"]}
     after = {"entry": ["runs git-mcp --all"], "mcp__git__log": ["description: b"], "mcp__git__rm": ["c"]}
-    details = LockDetails({PLACE: before}, {PLACE: after}, lambda _, name: (f"notes on {name}",))
+    details = LockDetails({PLACE: before}, {PLACE: after}, notes)
     assert lock_differences(lock(), lock(now), details) == [
         "git (.mcp.json): its entry changed",
         "    - runs git-mcp",
@@ -86,8 +90,8 @@ def test_what_several_clients_see_is_told_once() -> None:
 def test_changed_instructions_are_named_and_those_that_are_not_locked() -> None:
     said = GIT._replace(instructions="i1")
     now = GIT._replace(instructions="i2")
-    texts = ({PLACE: {"instructions": [f"instructions: {text}"]}} for text in "ab")
-    assert lock_differences(lock(said), lock(now), LockDetails(*texts)) == [
+    old, new = ({PLACE: {"instructions": [f"instructions: {text}"]}} for text in "ab")
+    assert lock_differences(lock(said), lock(now), LockDetails(old, new)) == [
         "git (.mcp.json): ~ its instructions changed",
         "    - instructions: a",
         "    + instructions: b",

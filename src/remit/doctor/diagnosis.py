@@ -18,6 +18,7 @@ from remit.doctor.checks.cannot_start import (
 from remit.doctor.checks.changed_definitions import (
     changed_definitions,
     differing_from_lock,
+    replaced_packages,
     withheld_items,
 )
 from remit.doctor.checks.exposed_secrets import exposed_secrets
@@ -50,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     changed_definitions,
     withheld_items,
     differing_from_lock,
+    replaced_packages,
     changed_entries,
     project_code,
     exposed_secrets,

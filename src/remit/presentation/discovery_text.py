@@ -76,7 +76,7 @@ class _Entry(NamedTuple):
 def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invoked: str | None) -> _Entry:
     tool, decision, score = item
     if tool.has_held_text or decision.gate is Gate.DEFINITION:  # the index may be older than the decision
-        tool, definitions = without_text(tool), None if definitions is None else {}
+        tool = without_text(tool)
         item = item._replace(tool=tool)
     data: dict[str, object] = {
         "name": tool.name,
@@ -91,7 +91,7 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invok
     if not decision.is_available:
         data |= {"gate": decision.gate, "reason": one_line(decision.reason, MAX_REASON)}
     if definitions is not None:
-        defined = definitions.get(tool.key)
+        defined = None if tool.has_held_text else definitions.get(tool.key)
         schema = defined.input_schema if defined is not None else None
         data["input_schema"] = shown = None if schema is None else clean_schema(json.loads(schema))
         lines += [f"   input: {json.dumps(shown)}"] if schema is not None else []
