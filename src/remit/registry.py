@@ -15,9 +15,8 @@ from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
-from remit.decision.decide import as_told
+from remit.decision.decide import told_to_models
 from remit.decision.kinds import Kind
-from remit.decision.problems import CHANGED_ENTRY, Problem
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.decide import Decision, ToolDecision
     from remit.decision.declarations import Key
+    from remit.decision.problems import Problem
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool
     from remit.doctor.findings import ClientSetup, Finding
@@ -168,10 +168,7 @@ class Registry:
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
         if not examined:
             return explained
-        obstacles = self.protection.obstacles(examined, listed, context)
-        if tool is not None and tool.key in servers and tool.key not in obstacles:
-            explained = explained._replace(tool=tool._replace(failure=None))  # it no longer counts
-        return explained.with_obstacles(servers, obstacles)
+        return explained.with_obstacles(servers, self.protection.obstacles(examined, listed, context))
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
         """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""
@@ -183,11 +180,7 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
         misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
-        changed = [
-            Problem(source, server, CHANGED_ENTRY)
-            for client, source, server in self._store.changed_trusts(context.workspace)
-            if context.client in (None, client)
-        ]
+        changed = self._store.changed_entries(context.workspace, context.client)
         return [*self._own_problems(context), *misnamed, *changed, *self._scanner.problems(context)]
 
     def invalid_files(self, context: Context) -> list[str]:
@@ -268,14 +261,11 @@ class Registry:
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Prepare many searches among the current tools of a context.
 
-        With `in_memory`, searches are many times faster, but the preparation takes longer with more tools.
-        New tools are embedded if that is quick, and are found by words only until `index` embeds them; with
-        `is_hurried`, none are.
+        With `in_memory`, preparing takes longer and searches less; with `is_hurried`, no new tool is embedded.
         """
         self.refresh(context)
         note, missing = self._search.read(context.workspace, is_hurried=is_hurried)
-        context, listed = self._listings.list(context)
-        told = [as_told(item, context) for item in listed]  # models search, too
+        told = told_to_models(*self._listings.list(context))
         return self._search.searcher(told, context.workspace, note, in_memory=in_memory, missing=missing)
 
     def index(
@@ -365,7 +355,7 @@ class Registry:
             self._store,
             self.states,
             self._clock,
-            list_tools=self._listed,
+            list_tools=self.protection.listed,
             find_obstacles=self._scanner.obstacles,
             find_notices=self.protection.notices,
             find_news=self.trust.pins.news,

@@ -3,7 +3,7 @@
 The gates run in the order of the table below. The first gate that objects decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -117,9 +117,12 @@ def holds_text(tool: Tool, context: Context) -> bool:
     return not gate_rules.definition(tool, context).passed
 
 
-def as_told(item: ToolDecision, context: Context) -> ToolDecision:
-    """Return a tool as a model may know it: of a held definition, only the name and the reason."""
-    return item._replace(tool=without_text(item.tool)) if holds_text(item.tool, context) else item
+def told_to_models(context: Context, listed: Iterable[ToolDecision]) -> list[ToolDecision]:
+    """Return tools as a model may know them: of a held definition, only the name and the reason."""
+    return [
+        item._replace(tool=without_text(item.tool)) if holds_text(item.tool, context) else item
+        for item in listed
+    ]
 
 
 def explain(tool: Tool, context: Context) -> list[ExplainedGate]:

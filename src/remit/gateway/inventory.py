@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remit.configuration.config_model import key_path
 from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
-from remit.decision.decide import ToolDecision, as_told, holds_text
+from remit.decision.decide import ToolDecision, holds_text, told_to_models
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import glob, tool_globs
@@ -219,7 +219,7 @@ class Inventory:
         """Decide about every tool now, and return the context of the decisions."""
         if self._is_filtered(kept):  # a filter may answer differently at any time
             context, listed = self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))
-            return context, [as_told(item, context) for item in listed]
+            return context, told_to_models(context, listed)
         is_needed = not kept.catalog.context.requirements.is_empty
         snapshot = self.snapshot() if is_needed else Snapshot()
         return replace(kept.catalog.context, snapshot=snapshot), kept.roster.at(snapshot)

@@ -29,7 +29,6 @@ from remit.sessions.install_notices import (
     outdated_installs,
 )
 from remit.upstream.launch.start_obstacles import failure_fix, failure_remedy
-from remit.upstream.upstream_model import IN_ITS_SANDBOX
 
 _OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 _MISSING = {
@@ -58,8 +57,14 @@ class ProtectionCheck:
         found = self.weakened(context)
         if not context.starts_servers:
             return found
-        listed = self._with_current_failures(self._listings.list(context)[1], context)
+        listed = self.listed(context)[1]
         return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
+
+    def listed(self, context: Context) -> tuple[Context, Sequence[ToolDecision]]:
+        """Refresh and list every tool, with failures that still count, and the context of the decisions."""
+        self._scanner.refresh(context)
+        context, listed = self._listings.list(context)
+        return context, self._with_current_failures(listed, context)
 
     def _with_current_failures(
         self, listed: Sequence[ToolDecision], context: Context
@@ -198,7 +203,11 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
 
 
 def _is_of_sandbox(tool: Tool) -> bool:
-    return tool.failure is not None and tool.failure.startswith(IN_ITS_SANDBOX)
+    if tool.failure is None:
+        return False
+    from remit.upstream.upstream_model import IN_ITS_SANDBOX  # imported late: few servers have failed
+
+    return tool.failure.startswith(IN_ITS_SANDBOX)
 
 
 def _failed_connection(server: str, failure: str) -> Obstacle:

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from remit.decision.definitions.definition_changes import ChangePolicy, ChangeVerdict, DefinitionChange
 from remit.decision.declarations import Resolved
 from remit.decision.declared_launch import Launch
+from remit.decision.definitions.definition_changes import ChangePolicy, ChangeVerdict, DefinitionChange
 from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Problem, Severity

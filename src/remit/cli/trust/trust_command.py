@@ -23,15 +23,10 @@ from remit.cli.options import (
 )
 from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
+from remit.cli.trust.trust_names import in_full, unknown_error, unneeded_error
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
-from remit.decision.kinds import Kind
-from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import CHANGED_ENTRY
-from remit.decision.tool_lookup import with_bare_name
-from remit.decision.tool_names import spellings
-from remit.errors import UnknownServerError
-from remit.text.spelling import as_question, did_you_mean
 from remit.text.times import local_time, moment
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
@@ -180,7 +175,7 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     registry.refresh(context)
     states = registry.configuration.trust_requests(context.workspace, names)
     changed = registry.trust.pins.changed(context)
-    names = [_in_full(name, changed) for name in names]
+    names = [in_full(name, changed) for name in names]
     definitions = [item for item in changed if not names or any(map(item.is_called, names))]
     named = [name for name in names if not any(item.name == name for item in states)]
     needed = [name for name in named if not any(item.is_called(name) for item in definitions)]
@@ -189,45 +184,8 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
             servers_here = [item.declaration.server or "" for item in known]
-            raise _unneeded(name, registry, context) or _unknown(name, servers_here, changed)
+            raise unneeded_error(name, registry, context) or unknown_error(name, servers_here, changed)
     return TrustCandidates(servers, states, definitions)
-
-
-def _in_full(name: str, changed: Sequence[HeldDefinition]) -> str:
-    """Return the full name of the only tool here that its server calls by a name; else the name itself."""
-    if any(item.is_called(name) for item in changed):
-        return name
-    meant = {item.name for item in changed if item.own_name == name}
-    return meant.pop() if len(meant) == 1 else name
-
-
-def _unneeded(name: str, registry: Registry, context: Context) -> UnknownServerError | None:
-    """Say that a known server or tool needs no trust; None if there is none of this name."""
-    listed = registry.tools(context)
-    own = next((item.tool for item in listed if item.tool.server == name), None)
-    if own is not None and own.is_trusted is None:
-        place = shorten(own.source, context)
-        return UnknownServerError(f"`{name}` needs no trust: it is your own server, from {place}")
-    names = {*spellings(name), *with_bare_name(name, listed)}
-    tool = next((each for each, _ in listed if each.kind is Kind.MCP_TOOL and each.name in names), None)
-    if tool is None:
-        return None
-    if tool.is_trusted is False:
-        hint = f"run `{trust_command(tool.server)}`"
-        return UnknownServerError(f"`{tool.name}` is not trusted: trust its server", hint=hint)
-    return UnknownServerError(f"`{tool.name}` needs no trust: its definition is accepted")
-
-
-def _unknown(name: str, servers: Sequence[str], changed: Sequence[HeldDefinition]) -> UnknownServerError:
-    several = sorted({item.name for item in changed if item.own_name == name})
-    if several:
-        hint = as_question(several)
-        return UnknownServerError(f"`{name}` is the name of several tools that are held", hint=hint)
-    near = did_you_mean(
-        name, [*servers, *(item.name for item in changed), *(item.own_name for item in changed)]
-    )
-    hint = near or "`remit trust` lists what does"
-    return UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
 
 
 def lock_objections(registry: Registry, context: Context) -> Mapping[Key, str]:
