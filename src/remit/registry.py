@@ -261,7 +261,7 @@ class Registry:
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Prepare many searches among the current tools of a context.
 
-        With `in_memory`, preparing takes longer and searches less; with `is_hurried`, no new tool is embedded.
+        With `in_memory`, preparing takes longer and searching less; with `is_hurried`, no tool is embedded.
         """
         self.refresh(context)
         note, missing = self._search.read(context.workspace, is_hurried=is_hurried)
