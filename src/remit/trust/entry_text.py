@@ -7,10 +7,11 @@ hidden: values of the user's own environment, and variables and headers that hol
 from __future__ import annotations
 
 import shlex
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from remit.decision.declared_launch import references, steers_code
-from remit.text.redaction import HIDDEN, hidden, redact_url
+from remit.text.redaction import HIDDEN, hidden, redact, redact_url
 from remit.text.secrets import is_credential, may_be_secret, words_of
 from remit.text.untrusted_text import one_line
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_PART = 2_000  # characters
+_MARK = 4  # digits: enough to notice a change, and too few to guess the value
 _SAME_OUTLINE = "a part that looks like a secret changed, or one that is not shown"
 
 
@@ -107,19 +109,23 @@ class EntryText:
 
 
 def entry_outline(launch: Launch) -> list[str]:
-    """Write an entry without secrets, one line for each part, to store it and compare it with a later one."""
-    words = [
-        f"{word.prefix}{_plain(word.value, word.name)}" for word in words_of((launch.command, *launch.args))
-    ]
+    """Write an entry without secrets, one line for each part, to store it and compare it with a later one.
+
+    Values of variables and headers are left out: four digits tell that one has changed.
+    """
+    command = list(words_of((launch.command, *launch.args)))
+    given = [*launch.env.items(), *launch.headers.items(), *((each.name, each.value) for each in command)]
+    secrets = [value for name, value in given if may_be_secret(value, name)]
+    words = [f"{word.prefix}{_plain(word.value, word.name)}" for word in command]
     parts = [
         *([f"runs {shlex.join(words)}"] if launch.command else []),
         *([f"reaches {redact_url(launch.url)}"] if launch.url else []),
         *([f"runs {_plain(launch.headers_helper)} (for its headers)"] if launch.headers_helper else []),
         *([f"in {_plain(launch.cwd)}"] if launch.cwd is not None else []),
-        *(f"variable {name}={_plain(value, name)}" for name, value in sorted(launch.env.items())),
-        *(f"header {name}={_plain(value, name)}" for name, value in sorted(launch.headers.items())),
+        *(f"variable {name}{_mark(name, value)}" for name, value in sorted(launch.env.items())),
+        *(f"header {name}{_mark(name, value)}" for name, value in sorted(launch.headers.items())),
     ]
-    return [one_line(part, _LONGEST_PART) for part in parts]
+    return [one_line(redact(part, secrets), _LONGEST_PART) for part in parts]
 
 
 def outline_diff(before: Sequence[str], now: Sequence[str]) -> list[str]:
@@ -129,6 +135,12 @@ def outline_diff(before: Sequence[str], now: Sequence[str]) -> list[str]:
         *(f"+ {part}" for part in now if part not in before),
     ]
     return changed or [_SAME_OUTLINE]
+
+
+def _mark(name: str, value: str) -> str:
+    """Mark a value so that another one shows; a secret has no mark, because nothing of it is stored."""
+    digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK]
+    return "" if may_be_secret(value, name) else f" (value #{digest})"
 
 
 def _plain(value: str, name: str = "") -> str:

@@ -1,6 +1,7 @@
 """What `remit trust` and other commands say of a server whose entry changed after it was trusted."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,14 @@ def test_trust_shows_the_old_and_the_new_parts_of_a_changed_entry(sandbox: Sandb
     sandbox.write(shop / ".mcp.json", servers(till=CHANGED))
     ran = sandbox.remit("trust", cwd=shop)
     changes = [line.strip() for line in ran.stdout.splitlines() if line.startswith(("  - ", "  + "))]
-    assert changes == [
+    assert [re.sub("#[0-9a-f]{4}", "#", line) for line in changes] == [
         "- runs npx till@1 --token '***'",
-        "- variable MODE=safe",
-        "- variable OLD=1",
+        "- variable MODE (value #)",
+        "- variable OLD (value #)",
         "+ runs npx till@2 --token '***'",
-        "+ variable MODE=fast",
+        "+ variable MODE (value #)",
     ]
+    assert "MODE=fast" in ran.stdout
     assert "its entry changed" not in ran.stderr  # said above
 
 
