@@ -15,6 +15,7 @@ from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
+from remit.decision.decide import told_to_models
 from remit.decision.kinds import Kind
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
@@ -178,7 +179,8 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
         misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
-        return [*self._own_problems(context), *misnamed, *self._scanner.problems(context)]
+        changed = self._store.changed_entries(context.workspace, context.client)
+        return [*self._own_problems(context), *misnamed, *changed, *self._scanner.problems(context)]
 
     def invalid_files(self, context: Context) -> list[str]:
         """List Remit's own files that have errors."""
@@ -258,14 +260,12 @@ class Registry:
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Prepare many searches among the current tools of a context.
 
-        With `in_memory`, searches are many times faster, but the preparation takes longer with more tools.
-        New tools are embedded if that is quick, and are found by words only until `index` embeds them; with
-        `is_hurried`, none are.
+        With `in_memory`, preparing takes longer and searching less; with `is_hurried`, no tool is embedded.
         """
         self.refresh(context)
         note, missing = self._search.read(context.workspace, is_hurried=is_hurried)
-        listed = self._listings.list(context)[1]
-        return self._search.searcher(listed, context.workspace, note, in_memory=in_memory, missing=missing)
+        told = told_to_models(*self._listings.list(context))
+        return self._search.searcher(told, context.workspace, note, in_memory=in_memory, missing=missing)
 
     def index(
         self,
@@ -354,7 +354,7 @@ class Registry:
             self._store,
             self.states,
             self._clock,
-            list_tools=self._listed,
+            list_tools=self.protection.listed,
             find_obstacles=self._scanner.obstacles,
             find_notices=self.protection.notices,
             find_news=self.trust.pins.news,

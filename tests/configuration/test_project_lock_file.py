@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.configuration.project_lock_file import lock_text, read_lock
+from remit.configuration.project_lock_file import lock_text, read_lock, read_lock_texts
 from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
 from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
@@ -37,6 +37,15 @@ def test_a_lock_reads_as_it_was_written() -> None:
     )  # one order
 
 
+def test_what_people_read_of_a_lock_has_a_line_for_each_text() -> None:
+    texts = {(".mcp.json", "git"): {"mcp__git__log": ("description: Shows “it”.", "parameter n (integer)")}}
+    text = lock_text(LOCK, texts)
+    assert 'mcp__git__log = [\n    "description: Shows “it”.",\n    "parameter n (integer)",\n]\n' in text
+    assert read_lock_texts(text)[".mcp.json", "git"] == texts[".mcp.json", "git"]
+    assert read_lock(tomllib.loads(text))[0].lock == LOCK._replace(root="")  # no decision uses them
+    assert read_lock_texts("[") == {}
+
+
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_name_can_be_locked(source: str, name: str, tool_name: str) -> None:
     servers = {(source, name): LockedServer("e", None, {tool_name: "p"})}
@@ -50,13 +59,13 @@ def test_any_name_can_be_locked(source: str, name: str, tool_name: str) -> None:
     [
         {},
         {"version": 1},
-        {"version": 3},
-        {"version": 2, "more": {}},
-        {"version": 2, "servers": []},
-        {"version": 2, "servers": {"f": {"git": {"entry": 1}}}},
-        {"version": 2, "servers": {"f": {"git": {"entry": "x", "tools": {"a": []}}}}},
-        {"version": 2, "servers": {"f": {"git": {"entry": "x", "package": {"url": "x"}}}}},
-        {"version": 2, "visible": {"claude-code": {"main": ["mcp__git__log"]}}},
+        {"version": 9},
+        {"version": 3, "more": {}},
+        {"version": 3, "servers": []},
+        {"version": 3, "servers": {"f": {"git": {"entry": 1}}}},
+        {"version": 3, "servers": {"f": {"git": {"entry": "x", "tools": {"a": []}}}}},
+        {"version": 3, "servers": {"f": {"git": {"entry": "x", "package": {"url": "x"}}}}},
+        {"version": 3, "visible": {"claude-code": {"main": ["mcp__git__log"]}}},
     ],
 )
 def test_what_is_no_lock_is_a_mistake(content: dict[str, Any]) -> None:
@@ -129,12 +138,12 @@ def test_an_invalid_lock_holds_every_server_of_the_project() -> None:
     assert "held until it is fixed" in (broken.objection(found) or "")
 
 
-@pytest.mark.parametrize("text", ["version = 1", "[", "servers = 1", "x" * 2**21, "version = 2\nx = 1"])
+@pytest.mark.parametrize("text", ["version = 1", "[", "servers = 1", "x" * 2**21, "version = 3\nx = 1"])
 def test_a_lock_that_cannot_be_used_is_reported_and_never_replaced_by_an_older_one(
     sandbox: Sandbox, text: str
 ) -> None:
     shop = sandbox.project("shop")
-    sandbox.write(shop / "remit.lock", "version = 2\n")
+    sandbox.write(shop / "remit.lock", "version = 3\n")
     with sandbox.registry() as registry:
         workspace = registry.at(str(shop)).workspace
         lock = registry.configuration.current(workspace).compiled.policy.lock
@@ -148,7 +157,7 @@ def test_a_lock_that_cannot_be_used_is_reported_and_never_replaced_by_an_older_o
     assert lock.problem == "it is invalid"
     assert "the servers of this project are held until it is fixed" in problems[0].reason
     if text == "version = 1":
-        assert "has format 1, and this Remit reads format 2" in problems[0].reason
+        assert "has format 1, and this Remit reads format 3" in problems[0].reason
     (shop / "remit.lock").unlink()
     with sandbox.registry() as registry:
         assert registry.configuration.current(workspace).compiled.policy.lock is None

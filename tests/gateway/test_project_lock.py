@@ -41,7 +41,7 @@ async def test_a_tool_is_served_as_locked_and_held_when_it_changes(sandbox: Sand
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("lock", ["version = 2\n", "no lock"])
+@pytest.mark.parametrize("lock", ["version = 3\n", "no lock"])
 async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, shop: Path, lock: str) -> None:
     links = FakeLinks({"till": offer("Look up a refund.")})
     sandbox.write(shop / "remit.lock", lock)
@@ -91,8 +91,8 @@ async def test_instructions_that_are_not_in_the_lock_are_withheld(sandbox: Sandb
         await names(served)
     sandbox.remit("lock", "--no-connect", cwd=shop)
     lines = (shop / "remit.lock").read_text().splitlines()
-    assert any(line.startswith("instructions = ") for line in lines)
-    older = "\n".join(line for line in lines if not line.startswith("instructions = "))
+    assert any(line.startswith('instructions = "') for line in lines)
+    older = "\n".join(line for line in lines if not line.startswith('instructions = "'))
     sandbox.write(shop / "remit.lock", older)
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)

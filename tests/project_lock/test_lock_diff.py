@@ -1,7 +1,8 @@
-from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
-from remit.project_lock.lock_diff import lock_differences
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, Place, ProjectLock
+from remit.project_lock.lock_diff import LockDetails, lock_differences
 
 PACKAGE = LockedPackage("npm", "git", "1.0.0", "sha512-a")
+PLACE: Place = (".mcp.json", "git")
 GIT = LockedServer("e", PACKAGE, {"mcp__git__log": "p1", "mcp__git__add": "p2"})
 
 
@@ -11,6 +12,10 @@ def lock(
     servers = {} if server is None else {(source, "git"): server}
     seen = {agent: dict.fromkeys(names, "visible, low") for agent, names in agents.items()}
     return ProjectLock(servers=servers, visible={"claude-code": seen} if seen else {})
+
+
+def notes(_: Place, tool: str) -> tuple[str, ...]:
+    return (f"notes on {tool}",)
 
 
 def test_equal_locks_do_not_differ() -> None:
@@ -25,25 +30,71 @@ def test_servers_come_and_go() -> None:
 def test_everything_that_changed_in_a_server_is_named() -> None:
     newer = LockedPackage("npm", "git", "2.0.0", "sha512-b")
     now = LockedServer("f", newer, {"mcp__git__log": "p9", "mcp__git__rm": "p"})
-    assert lock_differences(lock(), lock(now), {"mcp__git__log": ["- a", "+ b"]}) == [
+    before = {"entry": ["runs git-mcp"], "mcp__git__log": ["description: a"]}
+    after = {"entry": ["runs git-mcp --all"], "mcp__git__log": ["description: b"], "mcp__git__rm": ["c"]}
+    details = LockDetails({PLACE: before}, {PLACE: after}, notes)
+    assert lock_differences(lock(), lock(now), details) == [
         "git (.mcp.json): its entry changed",
+        "    - runs git-mcp",
+        "    + runs git-mcp --all",
         "git (.mcp.json): its package: version 1.0.0 -> 2.0.0",
         "git (.mcp.json): its package: integrity sha512-a -> sha512-b",
         "git (.mcp.json): - mcp__git__add",
         "git (.mcp.json): ~ mcp__git__log: its definition changed",
-        "    - a",
-        "    + b",
+        "    - description: a",
+        "    + description: b",
+        "    notes on mcp__git__log",
         "git (.mcp.json): + mcp__git__rm",
+        "    + c",
+        "    notes on mcp__git__rm",
     ]
+
+
+def test_a_change_in_a_part_that_a_lock_does_not_show_is_said() -> None:
+    same = {PLACE: {"mcp__git__log": ["description: a"]}}
+    now = GIT._replace(tools={**(GIT.tools or {}), "mcp__git__log": "p9"})
+    changed = "git (.mcp.json): ~ mcp__git__log: its definition changed"
+    found = lock_differences(lock(), lock(now), LockDetails(same, same))
+    assert found == [changed, "    in a part that the lock does not show"]
+    assert lock_differences(lock(), lock(now), LockDetails({}, same)) == [changed, "    + description: a"]
+
+
+def test_a_long_integrity_is_shortened() -> None:
+    old, new = (PACKAGE._replace(integrity=f"sha512-{sign * 88}") for sign in "ab")
+    (line,) = lock_differences(lock(GIT._replace(package=old)), lock(GIT._replace(package=new)))
+    assert line.endswith(f"integrity sha512-{'a' * 17}… -> sha512-{'b' * 17}…")
+
+
+def test_a_server_whose_file_cannot_be_read_is_not_removed() -> None:
+    details = LockDetails(unchecked=[PLACE])
+    assert lock_differences(lock(main=("mcp__git__log",)), lock(None, main=()), details) == []
+
+
+def test_tools_of_a_server_that_was_not_listed_are_not_gone() -> None:
+    unlisted = GIT._replace(tools=None)
+    assert lock_differences(lock(main=("mcp__git__log",)), lock(unlisted, main=())) == []
+
+
+def test_what_several_clients_see_is_told_once() -> None:
+    def seen(**clients: tuple[str, ...]) -> ProjectLock:
+        found = {client: {"main": dict.fromkeys(names, "visible, low")} for client, names in clients.items()}
+        return ProjectLock(visible=found)
+
+    before = seen(claude=("a",), codex=("a",), cursor=("a",))
+    everywhere = lock_differences(before, seen(claude=(), codex=(), cursor=()))
+    assert everywhere == ["visible in all clients: main: - a"]
+    some = lock_differences(before, seen(claude=(), codex=(), cursor=("a",)))
+    assert some == ["visible in claude, codex: main: - a"]
 
 
 def test_changed_instructions_are_named_and_those_that_are_not_locked() -> None:
     said = GIT._replace(instructions="i1")
     now = GIT._replace(instructions="i2")
-    assert lock_differences(lock(said), lock(now), {"mcp__git__*": ["- a", "+ b"]}) == [
+    old, new = ({PLACE: {"instructions": [f"instructions: {text}"]}} for text in "ab")
+    assert lock_differences(lock(said), lock(now), LockDetails(old, new)) == [
         "git (.mcp.json): ~ its instructions changed",
-        "    - a",
-        "    + b",
+        "    - instructions: a",
+        "    + instructions: b",
     ]
     assert lock_differences(lock(), lock(said)) == ["git (.mcp.json): its instructions are not locked"]
     assert lock_differences(lock(said), lock()) == ["git (.mcp.json): ~ its instructions changed"]

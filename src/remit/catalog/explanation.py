@@ -81,6 +81,8 @@ class Explanation(NamedTuple):
             for each in self.unasked
         ]
         explained = self._replace(unasked=unasked)
+        if self.tool is not None and self.tool.key in servers and self.tool.key not in obstacles:
+            explained = explained._replace(tool=self.tool._replace(failure=None))  # it no longer counts
         own = next((obstacles[key] for key in servers if key in obstacles), None)
         return explained if own is None else explained._replace(obstacle=own.reason, obstacle_fix=own.fix)
 

@@ -2,13 +2,22 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from remit.configuration.config_model import ConfigurationContent, ConfigurationMistake
 from remit.configuration.table_fields import TableFields
-from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage, LockedServer, ProjectLock
+from remit.decision.definitions.project_lock import (
+    UNKNOWN,
+    LockedPackage,
+    LockedServer,
+    LockTexts,
+    ProjectLock,
+)
+from remit.text.json_values import as_list, as_object
 
-VERSION = 2
+VERSION = 3
 _HEADER = "# Written by `remit lock`. Compare it with `remit lock --check`.\n"
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028\u2029]")
@@ -36,7 +45,7 @@ def read_lock(content: object) -> tuple[ConfigurationContent, list[Configuration
 
 
 def _server(fields: TableFields) -> LockedServer:
-    fields.only(("entry", "package", "sandbox", "instructions", "tools"))
+    fields.only(("entry", "package", "sandbox", "instructions", "tools", "text"))
     return LockedServer(
         entry=fields.text("entry") or "",
         package=_package(fields.table("package")) if "package" in fields else None,
@@ -61,12 +70,28 @@ def _package(fields: TableFields) -> LockedPackage:
     )
 
 
-def lock_text(lock: ProjectLock) -> str:
-    """Write a lock as TOML."""
-    return _HEADER + "\n".join(_lines(lock)) + "\n"
+def read_lock_texts(text: str) -> LockTexts:
+    """Read what a lock shows of each server; nothing where it cannot be read, because no decision uses it."""
+    try:
+        files = as_object(as_object(tomllib.loads(text)).get("servers"))
+    except tomllib.TOMLDecodeError:
+        return {}
+    return {
+        (source, name): {
+            part: tuple(line for line in as_list(lines) if isinstance(line, str))
+            for part, lines in as_object(as_object(server).get("text")).items()
+        }
+        for source, servers in files.items()
+        for name, server in as_object(servers).items()
+    }
 
 
-def _lines(lock: ProjectLock) -> Iterator[str]:
+def lock_text(lock: ProjectLock, texts: LockTexts = MappingProxyType({})) -> str:
+    """Write a lock as TOML, with one line for each text, so that changes can be read and merged."""
+    return _HEADER + "\n".join(_lines(lock, texts)) + "\n"
+
+
+def _lines(lock: ProjectLock, texts: LockTexts) -> Iterator[str]:
     yield f"version = {VERSION}"
     for (source, name), server in sorted(lock.servers.items()):
         yield from ("", f"[servers.{_key(source)}.{_key(name)}]", f"entry = {_text(server.entry)}")
@@ -79,6 +104,10 @@ def _lines(lock: ProjectLock) -> Iterator[str]:
             yield f"instructions = {_text(server.instructions)}"
         if server.tools is not None:
             yield from ("", f"[servers.{_key(source)}.{_key(name)}.tools]", *_pairs(server.tools))
+        if shown := texts.get((source, name)):
+            yield from ("", f"[servers.{_key(source)}.{_key(name)}.text]")
+            for part, lines in sorted(shown.items()):
+                yield from (f"{_key(part)} = [", *(f"    {_text(line)}," for line in lines), "]")
     for client, agents in sorted(lock.visible.items()):
         for agent, tools in sorted(agents.items()):
             yield from ("", f"[visible.{_key(client)}.{_key(agent)}]", *_pairs(tools))

@@ -14,7 +14,7 @@ from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate, NextStep
 from remit.decision.policy import NO_POLICY
 from remit.decision.tool_names import REMIT
-from remit.decision.tools import Tool
+from remit.decision.tools import Tool, without_text
 
 GateRule = Callable[[Tool, Context], GateResult]
 GateTable = tuple[tuple[Gate, GateRule], ...]
@@ -113,6 +113,19 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
                 next_step=result.next_step,
             )
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=gate_rules.origin(tool, context), unlock=None)
+
+
+def holds_text(tool: Tool, context: Context) -> bool:
+    """Return whether no model may read a tool's definition, even where another gate hides the tool first."""
+    return not gate_rules.definition(tool, context).passed
+
+
+def told_to_models(context: Context, listed: Iterable[ToolDecision]) -> list[ToolDecision]:
+    """Return tools as a model may know them: of a held definition, only the name and the reason."""
+    return [
+        item._replace(tool=without_text(item.tool)) if holds_text(item.tool, context) else item
+        for item in listed
+    ]
 
 
 def explain(tool: Tool, context: Context) -> list[ExplainedGate]:

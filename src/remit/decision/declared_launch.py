@@ -1,7 +1,7 @@
 """How to start or reach a server, as its entry declares it.
 
 A launch may contain secrets. It stays in memory while files are read and servers start, and is never stored,
-printed or logged; only two digests of it are stored.
+printed or logged; only two digests of it are stored, and of a trusted one an outline without secrets.
 """
 
 import json

@@ -18,3 +18,6 @@ class Problem(NamedTuple):
     source: str
     place: str  # line and column, or a path of keys; empty for the whole file
     reason: str
+
+
+CHANGED_ENTRY = "its entry changed since you trusted it; `remit trust` shows what changed"

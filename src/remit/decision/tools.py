@@ -68,6 +68,7 @@ class Tool(NamedTuple):
     pin: str | None = None  # digest of what matters in its definition
     entry: str | None = None  # digest of its server's launch
     trusted_entry: str | None = None  # the last that the user trusted
+    has_held_text: bool = False  # no model may read its definition
 
     @property
     def is_projects(self) -> bool:
@@ -96,6 +97,20 @@ class Definition:
     raw: str | None = None  # the complete definition as received, served unchanged
 
 
+def without_text(tool: Tool) -> Tool:
+    """Return a tool without what its definition says, so search does not find it by that, either."""
+    return tool._replace(description=None, document_id=None, described_danger=None, has_held_text=True)
+
+
+def definition_without_text(definition: Definition) -> Definition:
+    """Return a definition with the tool's name alone, and whether it has an output schema."""
+    output = None if definition.output_schema is None else _ANY_OBJECT
+    return Definition(
+        name=definition.name, server=definition.server, tool=definition.tool, output_schema=output
+    )
+
+
+_ANY_OBJECT = '{"type":"object"}'
 _NEEDS_PERSON = "anthropic/requiresUserInteraction"  # in a definition's `_meta`; clients ask despite any rule
 
 

@@ -18,6 +18,7 @@ from remit.doctor.checks.cannot_start import (
 from remit.doctor.checks.changed_definitions import (
     changed_definitions,
     differing_from_lock,
+    replaced_packages,
     withheld_items,
 )
 from remit.doctor.checks.exposed_secrets import exposed_secrets
@@ -30,7 +31,11 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
-from remit.doctor.checks.unreviewed_code import changed_runner_files, project_code, unpinned_packages
+from remit.doctor.checks.unreviewed_code import (
+    changed_entries,
+    project_code,
+    unpinned_packages,
+)
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
 
@@ -50,8 +55,9 @@ CHECKS: tuple[Check, ...] = (
     changed_definitions,
     withheld_items,
     differing_from_lock,
+    replaced_packages,
+    changed_entries,
     project_code,
-    changed_runner_files,
     exposed_secrets,
     missing_programs,
     unavailable_sandboxes,

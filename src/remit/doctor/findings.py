@@ -72,6 +72,7 @@ class ClientSetup:
     changes: ChangePolicy = ChangePolicy.HARMLESS
     lock: ProjectLock | None = None  # None: the project has none
     withheld: Mapping[Key, Sequence[WithheldItem]] = field(default_factory=dict[Key, Sequence[WithheldItem]])
+    trusts: Mapping[Key, str] = field(default_factory=dict[Key, str])  # digests of trusted entries
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()
@@ -128,6 +129,7 @@ def read_setups(
             changes=judged.policy.changes,
             lock=judged.policy.lock,
             withheld=withheld,
+            trusts=catalog.trusts(context),
         )
         for client, (reading, resolved) in found.items()
     ]

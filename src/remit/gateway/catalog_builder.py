@@ -40,7 +40,8 @@ class CatalogSources(NamedTuple):
     context: Context
     plan: ServingPlan
     listed: Sequence[ToolDecision]  # decided without a snapshot
-    definitions: Mapping[Key, Definition]
+    definitions: Mapping[Key, Definition]  # of held ones, only the name
+    held: Sequence[Definition]
     extras: Mapping[Key, ServerExtras]
     resolved: Mapping[Key, Resolved]
     trusts: Mapping[Key, str]  # digests of trusted entries
@@ -91,6 +92,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         servers=servers,
         owners=owners,
         definitions=definitions,
+        held=sources.held,
         items=items,
         made_of=made_of,
         names=names,

@@ -45,7 +45,8 @@ class EndpointCatalog:
     rows: Mapping[str, Sequence[Tool]]  # tools by canonical name
     servers: Mapping[Key, Tool]  # their rows
     owners: Mapping[Key, Key]  # server by tool
-    definitions: Mapping[Key, Definition]
+    definitions: Mapping[Key, Definition]  # as models may read them: of held ones, only the name
+    held: Sequence[Definition] = field(repr=False)  # in full, to compare with; never told
     items: Mapping[Key, Item]  # list items
     made_of: Mapping[ServedDefinition, Item] = field(repr=False)  # the same, by what they are made of
     names: ServedNames[Key]

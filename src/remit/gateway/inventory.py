@@ -7,14 +7,14 @@ from typing import NamedTuple
 from remit.configuration.config_model import key_path
 from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
-from remit.decision.decide import ToolDecision
+from remit.decision.decide import ToolDecision, holds_text, told_to_models
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import glob, tool_globs
 from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import closest_to_being_visible, find, near_names
-from remit.decision.tools import Tool
+from remit.decision.tools import Tool, definition_without_text, without_text
 from remit.errors import StoreRefusedError, StoreUnavailableError, UnknownRoomError
 from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
@@ -209,7 +209,8 @@ class Inventory:
     def _listed(self, kept: _Kept) -> tuple[Context, list[ToolDecision]]:
         """Decide about every tool now, and return the context of the decisions."""
         if self._is_filtered(kept):  # a filter may answer differently at any time
-            return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))
+            context, listed = self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))
+            return context, told_to_models(context, listed)
         is_needed = not kept.catalog.context.requirements.is_empty
         snapshot = self.snapshot() if is_needed else Snapshot()
         return replace(kept.catalog.context, snapshot=snapshot), kept.roster.at(snapshot)
@@ -259,7 +260,10 @@ class Inventory:
         configuration = configured.configuration
         plan = make_plan(configuration, self._chosen)
         context = plan.serving_context(self._narrowed(configured.context, configuration))
-        tools = self._supply.tools(context)
+        known = self._supply.tools(context)
+        held = {tool.key for tool in known if holds_text(tool, context)}
+        definitions = self.registry.catalog.definitions(known, context)
+        tools = [without_text(tool) if tool.key in held else tool for tool in known]
         roster = DecisionIndex(tools, context)
         if self._uses is None:  # later calls must not change the lists
             self._uses = self._supply.uses_here(context)
@@ -268,7 +272,11 @@ class Inventory:
                 context=context,
                 plan=plan,
                 listed=roster.at(Snapshot()),
-                definitions=self.registry.catalog.definitions(tools, context),
+                definitions={
+                    key: definition_without_text(each) if key in held else each
+                    for key, each in definitions.items()
+                },
+                held=[definitions[key] for key in held if key in definitions],
                 extras=self._supply.extras(context),
                 resolved=read.by_key,
                 trusts=self._supply.trusts(context),

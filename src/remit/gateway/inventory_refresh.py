@@ -316,5 +316,5 @@ def _kept_part(offer: Offer, upstream: Upstream) -> Offer:
 
 def _is_as_known(offer: Offer, catalog: EndpointCatalog) -> bool:
     """Check that a session offers only definitions that the catalog has, and so needs no judgement."""
-    known = set(catalog.definitions.values())
+    known = {*catalog.definitions.values(), *catalog.held}
     return offer.failure is None and all(each in known for each in offer.tools)

@@ -132,7 +132,7 @@ def _told(
     obstacle: str | None = None,
 ) -> Answer:
     reason = clean_reason(decision.reason)
-    said = [(str(gate), result, clean_reason(result.reason)) for gate, result in gates]
+    said = [(str(gate), result, clean_reason(result.reason)) for gate, result in _tellable(gates)]
     lines = [f"`{clean_reason(name)}` {_VERDICTS[decision.verdict]}: {reason}"]
     lines += [clean_reason(obstacle)] if obstacle else []
     lines += [step] if step else []
@@ -147,6 +147,12 @@ def _told(
         "gates": [{"gate": gate, "passed": result.passed, "reason": why} for gate, result, why in said],
     }
     return answer("\n".join(lines), content)
+
+
+def _tellable(gates: Sequence[ExplainedGate]) -> Sequence[ExplainedGate]:
+    """Leave out what follows an objection to a definition: a danger may quote its words."""
+    ends = (at for at, (gate, result) in enumerate(gates, 1) if gate is Gate.DEFINITION and not result.passed)
+    return gates[: next(ends, len(gates))]
 
 
 def _answer_of(result: GateResult) -> str:

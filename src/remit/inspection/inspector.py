@@ -28,6 +28,7 @@ from remit.inspection.vocabulary.sentences import Sentence, is_in_another_langua
 from remit.text.words import split
 
 TEXT_RULES: tuple[TextRule, ...] = (*MODEL_RULES, *OTHER_TOOL_RULES)
+LEARNED = "learned-signs"  # the rule
 OVERSIZED = 40_000  # characters
 WORTH_READING = -1.5  # linear score of a sentence that the network reads, too
 LINEAR_SHARE = 0.5  # of the linear score, added to the network's
@@ -205,7 +206,7 @@ def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
     has_rule = any(rule.severity for rule in reading.rules)
     is_sure = reading.certainty >= (CERTAIN if has_rule else BEYOND_DOUBT)
     return finding(
-        "learned-signs",
+        LEARNED,
         Suspicion.HIGH if is_sure else Suspicion.MEDIUM,
         ": ".join(filter(None, ("reads like an order to the model", ", ".join(signs)))),
         reading.text,

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
+from remit.decision.tools import without_text
 from remit.text.times import day
 from remit.text.token_estimate import estimate
 from remit.text.untrusted_text import clean, clean_schema, one_line
@@ -75,6 +77,9 @@ class _Entry(NamedTuple):
 
 def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invoked: str | None) -> _Entry:
     tool, decision, score = item
+    if tool.has_held_text or decision.gate is Gate.DEFINITION:  # the index may be older than the decision
+        tool = without_text(tool)
+        item = item._replace(tool=tool)
     description = _in_one_line(tool, is_for_model=invoked is not None)
     data: dict[str, object] = {
         "name": tool.name,
@@ -89,7 +94,7 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invok
     if not decision.is_available:
         data |= {"gate": decision.gate, "reason": one_line(decision.reason, MAX_REASON)}
     if definitions is not None:
-        defined = definitions.get(tool.key)
+        defined = None if tool.has_held_text else definitions.get(tool.key)
         schema = defined.input_schema if defined is not None else None
         data["input_schema"] = shown = None if schema is None else clean_schema(json.loads(schema))
         lines += [f"   input: {json.dumps(shown)}"] if schema is not None else []

@@ -10,17 +10,30 @@ from remit.bootstrap import now, open_states
 from remit.decision.context import Context
 from remit.decision.decide import decide
 from remit.decision.definitions.definition_changes import is_held
-from remit.decision.definitions.project_lock import LockedServer, Place, ProjectLock, lock_place
+from remit.decision.definitions.project_lock import (
+    ENTRY,
+    INSTRUCTIONS,
+    LockedServer,
+    LockTexts,
+    Place,
+    ProjectLock,
+    lock_place,
+)
 from remit.decision.kinds import COULD_RUN, ConfigStatus, Kind
 from remit.decision.scopes import Scope
+from remit.decision.tools import Definition
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
+from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration, Key, Resolved
-    from remit.decision.tools import Definition, Tool
+    from remit.decision.tools import Tool
     from remit.registry import Registry
 
+_MOST_TEXT = 250_000  # characters of all texts: a lock can have a megabyte
+_LONGEST_TEXT = 8_000  # characters of one definition
+_LONGEST_LINE = 4_000
 _NOWHERE = os.path.join(os.sep, "nonexistent")  # the home directory of nobody
 MAIN = "main"  # the main session, among the agents
 
@@ -138,6 +151,33 @@ def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
         entry = _entry(declaration)
         locked[place] = LockedServer(entry, package, pins, said, servers.sandboxes.get(place))
     return ProjectLock(root=root, servers=locked, visible=_visible(servers, context))
+
+
+def lock_texts(servers: ProjectServers) -> LockTexts:
+    """Write what people read of each server, so that a later check can show what changed.
+
+    A long definition, and what exceeds the size of a lock, has only its digest.
+    """
+    from remit.trust.definition_diff import definition_lines, instruction_lines
+    from remit.trust.entry_text import entry_outline
+
+    left, found = _MOST_TEXT, dict[Place, dict[str, list[str]]]()
+    for place, (declaration, *_) in sorted(servers.declared.items()):
+        parts: dict[str, list[str]] = {}
+        if declaration.launch is not None:
+            parts[ENTRY] = entry_outline(declaration.launch)
+        if said := servers.instructions.get(place):
+            parts[INSTRUCTIONS] = instruction_lines(Definition(name="", description=said))
+        for tool in servers.listed.get(place, ()):
+            lines = definition_lines(servers.definitions.get(tool.key))
+            parts[tool.name] = [line for line in lines if not line.startswith("name: ")]
+        for part, lines in parts.items():
+            shown = [one_line(line, _LONGEST_LINE) for line in lines]
+            size = sum(map(len, shown))
+            if shown and size <= min(left, _LONGEST_TEXT):
+                left -= size
+                found.setdefault(place, {})[part] = shown
+    return found
 
 
 def _entry(declaration: "Declaration") -> str:

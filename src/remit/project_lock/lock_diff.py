@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.definitions.entry_digests import entry_change
-from remit.decision.definitions.project_lock import UNKNOWN, is_of_plugin
+from remit.decision.definitions.project_lock import (
+    ENTRY,
+    INSTRUCTIONS,
+    is_of_plugin,
+    package_differences,
+)
+from remit.trust.definition_diff import line_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+    from remit.decision.definitions.project_lock import (
+        LockedServer,
+        LockTexts,
+        Place,
+        ProjectLock,
+    )
 
 _MOST_NAMED = 3  # tools of a line
+_UNSHOWN = "in a part that the lock does not show"
+
+
+class LockDetails(NamedTuple):
+    """What people read of the servers of two locks, and what inspection finds in a tool now."""
+
+    before: LockTexts = MappingProxyType({})
+    now: LockTexts = MappingProxyType({})
+    notes: Callable[[Place, str], Sequence[str]] = lambda _place, _tool: ()
+    unchecked: Collection[Place] = ()  # servers whose files cannot be read now
+
+    def changes(self, place: Place, part: str) -> list[str]:
+        """List the lines of a part that changed; all that are there now if the lock has none."""
+        before = self.before.get(place, {}).get(part)
+        found = line_diff(before or (), self.now.get(place, {}).get(part, ()))
+        return found or ([] if before is None else [_UNSHOWN])
 
 
 def lock_differences(
-    locked: ProjectLock, current: ProjectLock, diffs: Mapping[str, Sequence[str]] = MappingProxyType({})
+    locked: ProjectLock, current: ProjectLock, details: LockDetails | None = None
 ) -> list[str]:
-    """List how a project differs from its lock; what is not known about the project now is no difference.
-
-    A lock has only digests; `diffs` has the lines that changed in definitions, where they are known.
-    """
+    """List how a project differs from its lock; what is not known about the project now is no difference."""
+    details = details or LockDetails()
     found: list[str] = []
     settled: list[str] = []  # servers whose line implies what is visible of them
     for key in sorted({*locked.servers, *current.servers}):
@@ -31,25 +56,31 @@ def lock_differences(
         title = f"{name} ({source})"
         if now is None and is_of_plugin(key):
             continue  # not installed here
-        if before is None or now is None:
+        if key in details.unchecked:
+            settled.append(f"mcp__{name}__")
+        elif before is None or now is None:
             found.append(f"{title}: {'added' if before is None else 'removed'}")
+            found += _indented(details.changes(key, ENTRY)) if before is None else []
             settled.append(f"mcp__{name}__")
         else:
-            settled += [f"mcp__{name}__"] if before.entry != now.entry else []
-            for line, details in _server(before, now, diffs, f"mcp__{name}__*"):
-                found += [f"{title}: {line}", *(f"    {each}" for each in details)]
-    for client in sorted({*locked.visible, *current.visible}):
-        before_by, now_by = locked.visible.get(client, {}), current.visible.get(client, {})
-        found += [f"visible in {client}: {line}" for line in _visible(before_by, now_by, tuple(settled))]
-    return found
+            is_implied = before.entry != now.entry or now.tools is None
+            settled += [f"mcp__{name}__"] if is_implied else []
+            for line, lines in _server(before, now, details, key):
+                found += [f"{title}: {line}", *_indented(lines)]
+    return [*found, *_visible_lines(locked, current, tuple(settled))]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _server(
-    before: LockedServer, now: LockedServer, diffs: Mapping[str, Sequence[str]], instructions_name: str
+    before: LockedServer, now: LockedServer, details: LockDetails, place: Place
 ) -> Iterator[tuple[str, Sequence[str]]]:
     if before.entry != now.entry:
-        yield entry_change(before.entry, now.entry) or "its entry changed", ()
-    yield from ((line, ()) for line in _package(before.package, now.package))
+        files = entry_change(before.entry, now.entry)
+        yield files or "its entry changed", details.changes(place, ENTRY)
+    yield from ((line, ()) for line in package_differences(before.package, now.package))
     if before.sandbox != now.sandbox:
         yield f"its sandbox: {before.sandbox or 'none'} -> {now.sandbox or 'none'}", ()
     if now.tools is None:
@@ -57,27 +88,29 @@ def _server(
     if before.instructions != now.instructions:
         is_locked = before.instructions is not None
         told = "~ its instructions changed" if is_locked else "its instructions are not locked"
-        yield told, diffs.get(instructions_name, ()) if is_locked else ()
+        yield told, details.changes(place, INSTRUCTIONS)
     if before.tools is None:
         yield "its tools are not locked", ()
         return
     for name in sorted({*before.tools, *now.tools}):
         if name not in now.tools:
             yield f"- {name}", ()
-        elif name not in before.tools:
-            yield f"+ {name}", ()
-        elif before.tools[name] != now.tools[name]:
-            yield f"~ {name}: its definition changed", diffs.get(name, ())
+        elif before.tools.get(name) != now.tools[name]:
+            told = f"~ {name}: its definition changed" if name in before.tools else f"+ {name}"
+            yield told, [*details.changes(place, name), *details.notes(place, name)]
 
 
-def _package(before: LockedPackage | None, now: LockedPackage | None) -> Iterator[str]:
-    if before is None or now is None:
-        yield from (f"its package was removed: {each.name}" for each in (before,) if each is not None)
-        yield from (f"its package was added: {each.name}" for each in (now,) if each is not None)
-        return
-    for key, old, new in zip(before._fields, before, now, strict=True):
-        if old != new and UNKNOWN not in (old, new):
-            yield f"its package: {key} {old} -> {new}"
+def _visible_lines(locked: ProjectLock, current: ProjectLock, settled: tuple[str, ...]) -> Iterator[str]:
+    """Write what agents see otherwise, once for all clients of which it is true."""
+    clients = sorted({*locked.visible, *current.visible})
+    by_line: dict[str, list[str]] = {}
+    for client in clients:
+        before, now = locked.visible.get(client, {}), current.visible.get(client, {})
+        for line in _visible(before, now, settled):
+            by_line.setdefault(line, []).append(client)
+    for line, seen in by_line.items():
+        is_everywhere = seen == clients and len(clients) > 1
+        yield f"visible in {'all clients' if is_everywhere else ', '.join(seen)}: {line}"
 
 
 def _visible(

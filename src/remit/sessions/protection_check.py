@@ -15,6 +15,7 @@ from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect
 from remit.decision.tool_names import SERVER
+from remit.decision.tools import Tool
 from remit.scanning.scanner import Scanner
 from remit.sessions.install_notices import (
     NARROWED,
@@ -55,8 +56,31 @@ class ProtectionCheck:
         found = self.weakened(context)
         if not context.starts_servers:
             return found
-        listed = self._listings.list(context)[1]
+        listed = self.listed(context)[1]
         return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
+
+    def listed(self, context: Context) -> tuple[Context, Sequence[ToolDecision]]:
+        """Refresh and list every tool, with failures that still count, and the context of the decisions."""
+        self._scanner.refresh(context)
+        context, listed = self._listings.list(context)
+        return context, self._with_current_failures(listed, context)
+
+    def _with_current_failures(
+        self, listed: Sequence[ToolDecision], context: Context
+    ) -> Sequence[ToolDecision]:
+        """Drop failures in a sandbox of servers that no longer have one."""
+        failed = {item.tool.key for item in listed if _is_of_sandbox(item.tool)}
+        if not failed:
+            return listed
+        sandboxes = self._scanner.sandboxes(context)
+        found = (item.declaration for item in self._scanner.last_resolved(context))
+        boxed = {each.key for each in found if each.key in failed and sandboxes.of(each) is not None}
+        return [
+            ToolDecision(tool._replace(failure=None), decision)
+            if tool.key in failed - boxed
+            else ToolDecision(tool, decision)
+            for tool, decision in listed
+        ]
 
     def with_obstacles(self, listed: Sequence[ToolDecision], context: Context) -> Sequence[ToolDecision]:
         """Note a failure for the available servers that cannot start here, of those never listed."""
@@ -91,6 +115,7 @@ class ProtectionCheck:
         """Find why servers cannot be used here: they cannot start, or their last connection failed."""
         if not servers:
             return {}
+        listed = self._with_current_failures(listed, context)
         found: dict[Key | None, Obstacle] = {
             tool.key: _failed_connection(tool.server or tool.name, tool.failure)
             for tool, _ in listed
@@ -191,6 +216,14 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     again = f"remit uninstall {client.name}{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
     return _Cause(status_reason(status, client.name) + where, fix)
+
+
+def _is_of_sandbox(tool: Tool) -> bool:
+    if tool.failure is None:
+        return False
+    from remit.upstream.upstream_model import IN_ITS_SANDBOX  # imported late: few servers have failed
+
+    return tool.failure.startswith(IN_ITS_SANDBOX)
 
 
 def _failed_connection(server: str, failure: str) -> Obstacle:

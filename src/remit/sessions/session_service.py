@@ -86,7 +86,7 @@ class SessionService:
         states: StateService,
         clock: Clock,
         *,
-        list_tools: Callable[[Context], tuple[Context, list[ToolDecision]]],
+        list_tools: Callable[[Context], tuple[Context, Sequence[ToolDecision]]],
         find_obstacles: Callable[[Context], Mapping[Key, str]],
         find_notices: Callable[[Context], Sequence[InstallNotice]],
         find_news: Callable[[Context], Sequence[HeldDefinition]],

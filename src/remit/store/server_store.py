@@ -78,12 +78,29 @@ class SqlServers:
             tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **scope_parameters(workspace))
         }
 
-    def trust(self, declaration: Declaration, workspace: Workspace, at: int, *, sandbox: str | None) -> None:
-        """Store that the user trusts a server in its current form and, if its project says so, sandbox."""
+    def trusted_entries(self, workspace: Workspace) -> dict[Key, str]:
+        """Return the entries that the user trusted, as far as they are known, by declaration key."""
+        rows = self._database.rows("trusted_entries", **scope_parameters(workspace))
+        return {tuple(row[:-1]): row[-1] for row in rows}
+
+    def trust(
+        self,
+        declaration: Declaration,
+        workspace: Workspace,
+        at: int,
+        *,
+        sandbox: str | None,
+        entry: str | None = None,
+    ) -> None:
+        """Store that the user trusts a server in its current form and, if its project says so, sandbox.
+
+        `entry` is what people read of it, without secrets.
+        """
         with self._database.administrator() as database, database.transaction():
             tool = _row_of(database, declaration, workspace)
             if tool is not None:
-                database.run("trust", tool=tool, digest=declaration.digest, sandbox=sandbox, at=at)
+                digest = declaration.digest
+                database.run("trust", tool=tool, digest=digest, sandbox=sandbox, entry=entry, at=at)
 
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
         """Revoke the trust in a server."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit.decision.kinds import Authority
 from remit.decision.permissions.client_permissions import NO_PERMISSIONS, ClientPermissions
-from remit.decision.problems import Problem
+from remit.decision.problems import CHANGED_ENTRY, Problem
 from remit.decision.projects import Project, Workspace
 from remit.store import row_values, usage_store
 from remit.store.database import scope_parameters, view_parameters
@@ -165,6 +165,11 @@ class SqlStore:
                     project=project,
                     definition=define(self.database, complete),
                 )
+
+    def changed_entries(self, workspace: Workspace, client: str | None) -> list[Problem]:
+        """List the servers of a client, or of all, whose entries are no longer the trusted ones."""
+        rows = self.database.rows("changed_trusts", **scope_parameters(workspace))
+        return [Problem(source, server, CHANGED_ENTRY) for of, source, server in rows if client in (None, of)]
 
     def trusted_sandboxes(self, workspace: Workspace) -> dict[Key, str]:
         """Return the sandboxes that projects declared for their servers when the user trusted these."""

@@ -18,12 +18,13 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
-from remit.inspection.inspector import is_prose
+from remit.inspection.inspector import LEARNED, TEXT_RULES, is_prose
 from remit.inspection.passages import passages
 from remit.inspection.rules.combined_signs import COMBINED
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_list, as_object
+from remit.text.untrusted_text import one_line
 from remit.trust.definition_pin import canonical, dateless_text
 from remit.trust.inspections import MAX_LIST, Inspections, text_size
 from remit.trust.schema_change import SchemaChange, is_same
@@ -40,16 +41,20 @@ _CHANGED = "its definition changed after it was accepted"
 _NEW = "its server added it after the others were accepted"
 _FLAGGED = "its definition looks like an attack on the model, and no one has accepted it"
 _TOO_LARGE = "its definition is too large to inspect, and no one has accepted it"
-_MOST = 3  # points and findings to tell
-_OVERLAP = 60  # characters
+_LONGEST = 100  # characters of a field's name
+_MOST = 3  # points to tell
+_MOST_FINDINGS = 2  # to tell
+_TEXT_RULES = frozenset((LEARNED, *(rule.name for rule in TEXT_RULES)))  # their reasons: what the text does
+# Fields that a model may be told of: a server can write anything as the name of another one.
+_FIELDS = frozenset({"name", "icons", "execution", "_meta", *_TEXTS, *_SCHEMAS, "annotations"})
 
 
 def judge_first_sight(definition: Definition, inspections: Inspections) -> DefinitionChange | None:
     """Judge a definition of a server that is new; None if it can be accepted."""
     if (omission := inspections.omission(definition)) is not None:
         return _not_inspected(omission)
-    found = [each for each in inspections.of(definition) if each.severity is Suspicion.HIGH]
-    return _flagged(found) if found else None
+    found = inspections.of(definition)
+    return _flagged(found) if worst(found) is Suspicion.HIGH else None
 
 
 def judge_new(definition: Definition, inspections: Inspections) -> DefinitionChange:
@@ -60,7 +65,9 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
     rated = f"its danger is `{danger_of(definition).word}`"
-    return DefinitionChange(ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {_told(found) if found else rated}")
+    return DefinitionChange(
+        ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {told_findings(found) if found else rated}"
+    )
 
 
 def judge_change(accepted: Definition, current: Definition, inspections: Inspections) -> DefinitionChange:
@@ -75,7 +82,7 @@ def judge_change(accepted: Definition, current: Definition, inspections: Inspect
     reason = f"{_CHANGED} ({', '.join(dict.fromkeys(point.place for point in told))})"
     whats = [*dict.fromkeys(point.what for point in told)]
     if worst(found) is Suspicion.MEDIUM:
-        whats.insert(0, _told(found))
+        whats.insert(0, told_findings(found))
     more = f" and {len(whats) - _MOST} more" if len(whats) > _MOST else ""
     detail = f"{_CHANGED}: {'; '.join(whats[:_MOST])}{more}"
     is_harmless = not any(point.matters for point in points) and worst(found) is not Suspicion.MEDIUM
@@ -114,7 +121,9 @@ def points_of(accepted: Definition, current: Definition, others: Surroundings) -
             yield from _annotations(before, after, subject, only_reads=only_reads)
         else:
             matters = key != "icons" or not _are_pictures(after)
-            yield ChangePoint(key.partition(".")[0], matters, f"`{key}` changed")
+            field = key.partition(".")[0]
+            place = field if field in _FIELDS else "another field"
+            yield ChangePoint(place, matters, f"`{one_line(key, _LONGEST)}` changed")
     yield from _danger(accepted, current)
 
 
@@ -192,30 +201,26 @@ def _new_findings(
 
 
 def _flagged(found: list[InspectionFinding]) -> DefinitionChange:
-    return DefinitionChange(ChangeVerdict.FLAGGED, _FLAGGED, f"inspection flags it: {_told(found)}")
+    return DefinitionChange(ChangeVerdict.FLAGGED, _FLAGGED, f"inspection flags it: {told_findings(found)}")
 
 
 def _not_inspected(omission: str) -> DefinitionChange:
     return DefinitionChange(ChangeVerdict.UNINSPECTED, _TOO_LARGE, f"{_TOO_LARGE}: {omission}")
 
 
-def _told(found: list[InspectionFinding]) -> str:
-    """Tell the first findings; those about the same words share the excerpt.
-
-    Several signs together are told only if no finding names one of them.
-    """
-    reasons: dict[str, list[str]] = {}
-    for each in sorted(found[:_MOST], key=lambda each: each.rule == COMBINED):
-        excerpt = next((told for told in reasons if _overlap(told, each.excerpt)), each.excerpt)
-        if each.rule != COMBINED or excerpt not in reasons:
-            reasons.setdefault(excerpt, []).append(each.reason)
-    told = ((", ".join(dict.fromkeys(whys)), excerpt) for excerpt, whys in reasons.items())
-    return "; ".join(f"{why}: “{excerpt}”" for why, excerpt in told)
+def told_findings(found: Sequence[InspectionFinding]) -> str:
+    """Tell what the worst findings say, and quote the first one; those of rules are the clearest."""
+    of_rules = [each for each in found if each.rule not in (COMBINED, LEARNED)][:_MOST_FINDINGS]
+    told = of_rules or sorted(found, key=lambda each: each.rule == LEARNED)[:1]
+    acts = [_act(each) for each in told if each.rule in _TEXT_RULES]
+    facts = [each.reason for each in told if each.rule not in _TEXT_RULES]
+    said = [*([f"it {' and '.join(dict.fromkeys(acts))}"] if acts else []), *facts]
+    return f"{' and '.join(said)}: “{told[0].excerpt}”"
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Return whether one excerpt has the words of the other; long excerpts are cut at the end."""
-    return one[:_OVERLAP] in other or other[:_OVERLAP] in one
+def _act(finding: InspectionFinding) -> str:
+    """Return what a text does; the words that a model learned are for `remit inspect`."""
+    return finding.reason.partition(":")[0] if finding.rule == LEARNED else finding.reason
 
 
 class ServerListReview:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import cast
 
@@ -16,15 +16,33 @@ _ORDER = {"name": 0, "title": 1, "description": 2}
 _WRITTEN = ("title", "description", "input_schema", "output_schema", "annotations")
 
 
-def diff_lines(accepted: Definition | None, current: Definition | None) -> list[str]:
+def diff_lines(
+    accepted: Definition | None, current: Definition | None, *, is_instructions: bool = False
+) -> list[str]:
     """List removed lines with `-` and added ones with `+`, all of them: what is cut cannot be judged."""
-    old, new = list(_lines(accepted)), list(_lines(current))
+    write = instruction_lines if is_instructions else definition_lines
+    return line_diff(write(accepted), write(current)) or list(_as_written(accepted, current))
+
+
+def line_diff(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """List removed lines with `-` and added ones with `+`."""
     found: list[str] = []
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag != "equal":
             found += [f"- {line}" for line in old[old_from:old_to]]
             found += [f"+ {line}" for line in new[new_from:new_to]]
-    return found or list(_as_written(accepted, current))
+    return found
+
+
+def instruction_lines(definition: Definition | None) -> list[str]:
+    """Write the instructions of a server: one line for each sentence."""
+    text = "" if definition is None else str(canonical(definition).get("description", ""))
+    return [f"instructions: {sentence}" for sentence in _SENTENCE.split(text) if sentence]
+
+
+def definition_lines(definition: Definition | None) -> list[str]:
+    """Write a definition: one line for each sentence, parameter and annotation."""
+    return list(_lines(definition))
 
 
 def _as_written(accepted: Definition | None, current: Definition | None) -> Iterator[str]:
@@ -37,7 +55,6 @@ def _as_written(accepted: Definition | None, current: Definition | None) -> Iter
 
 
 def _lines(definition: Definition | None) -> Iterator[str]:
-    """Write a definition: one line for each sentence, parameter and annotation, and for all else."""
     content = {} if definition is None else canonical(definition)
     for key in sorted(content, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
         value = content[key]

@@ -7,17 +7,25 @@ hidden: values of the user's own environment, and variables and headers that hol
 from __future__ import annotations
 
 import shlex
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from remit.decision.declared_launch import references, steers_code
-from remit.text.redaction import hidden
+from remit.text.redaction import HIDDEN, hidden, redact, redact_url
+from remit.text.secrets import may_be_secret, words_of
+from remit.text.untrusted_text import one_line
 from remit.trust.entry_secrets import is_hidden_header, is_hidden_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from remit.decision.declared_launch import Launch
     from remit.trust.trust_rule import ServerTrust
+
+
+_LONGEST_PART = 2_000  # characters
+_MARK = 4  # digits: enough to notice a change, and too few to guess the value
+_SAME_OUTLINE = "a part that looks like a secret changed, or one that is not shown"
 
 
 class EntryText:
@@ -75,6 +83,8 @@ class EntryText:
     def lines(self, item: ServerTrust | None = None) -> Iterator[str]:
         """Write everything that it starts or reaches, line by line; with `item`, also what it is given."""
         launch = self._launch
+        if item is not None and item.is_changed and item.trusted_entry is not None:
+            yield from (f"  {line}" for line in outline_diff(item.trusted_entry, entry_outline(launch)))
         if launch.is_remote:
             yield f"  reaches {self.url}"
         else:
@@ -108,6 +118,47 @@ class EntryText:
         for secret in self._secrets:
             text = text.replace(secret, hidden(secret))
         return text
+
+
+def entry_outline(launch: Launch) -> list[str]:
+    """Write an entry without secrets, one line for each part, to store it and compare it with a later one.
+
+    Values of variables and headers are left out: four digits tell that one has changed.
+    """
+    command = list(words_of((launch.command, *launch.args)))
+    given = [*launch.env.items(), *launch.headers.items(), *((each.name, each.value) for each in command)]
+    secrets = [value for name, value in given if may_be_secret(value, name)]
+    words = [f"{word.prefix}{_plain(word.value, word.name)}" for word in command]
+    parts = [
+        *([f"runs {shlex.join(words)}"] if launch.command else []),
+        *([f"reaches {redact_url(launch.url)}"] if launch.url else []),
+        *([f"runs {_plain(launch.headers_helper)} (for its headers)"] if launch.headers_helper else []),
+        *([f"in {_plain(launch.cwd)}"] if launch.cwd is not None else []),
+        *(f"variable {name}{_mark(name, value)}" for name, value in sorted(launch.env.items())),
+        *(f"header {name}{_mark(name, value)}" for name, value in sorted(launch.headers.items())),
+    ]
+    return [one_line(redact(part, secrets), _LONGEST_PART) for part in parts]
+
+
+def outline_diff(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """List the parts of an entry that were removed, with `-`, and added, with `+`."""
+    changed = [
+        *(f"- {part}" for part in before if part not in now),
+        *(f"+ {part}" for part in now if part not in before),
+    ]
+    return changed or [_SAME_OUTLINE]
+
+
+def _mark(name: str, value: str) -> str:
+    """Mark a value so that another one shows; a secret has no mark, because nothing of it is stored."""
+    digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK]
+    return "" if may_be_secret(value, name) else f" (value #{digest})"
+
+
+def _plain(value: str, name: str = "") -> str:
+    if "://" in value:
+        return redact_url(value)
+    return HIDDEN if may_be_secret(value, name) else value
 
 
 def _opened(item: ServerTrust) -> Iterator[str]:

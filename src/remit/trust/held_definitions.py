@@ -61,6 +61,11 @@ class HeldDefinition:
         return self.key[-2] or ""
 
     @property
+    def own_name(self) -> str:
+        """The name of the tool without its server's, as a person may call it."""
+        return self.name.rpartition("__")[2]
+
+    @property
     def is_instructions(self) -> bool:
         """Whether it is the instructions of a server."""
         return self.key[1] == Kind.MCP_SERVER
@@ -79,6 +84,11 @@ class HeldDefinition:
     def is_rejected(self) -> bool:
         """Whether a person rejected it."""
         return self.change is not None and self.change.verdict is ChangeVerdict.REJECTED
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether inspection flags it, so rejecting it comes first."""
+        return self.change is not None and self.change.verdict is ChangeVerdict.FLAGGED
 
     @property
     def needs_its_name(self) -> bool:

@@ -1,7 +1,7 @@
 """Judges a changed text: it is harmless only if it still says the same, and people read what it says now."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
 from typing import NamedTuple
 
 from remit.inspection.inspector import read
@@ -54,9 +54,21 @@ def _difference(place: str, before: str, after: str, subject: InspectedDefinitio
     if told is None and fresh:
         told = ("says something else" if old else "is new"), fresh[0].text
     if told is None:
-        lost: Iterator[str] = (each for each in parts(old) if each.strip() not in new)
-        told = "no longer says", next(lost, old)
+        told = _lost(old, new) or _repeated(old, new) or ("has its sentences in another order", new)
     return f"{told[0]}: “{one_line(told[1], _EXCERPT)}”"
+
+
+def _lost(old: str, new: str) -> tuple[str, str] | None:
+    return next((("no longer says", each) for each in parts(old) if each.strip() not in new), None)
+
+
+def _repeated(old: str, new: str) -> tuple[str, str] | None:
+    """Tell which sentence a text has more or less often than before."""
+    before, after = (Counter(each.strip() for each in parts(text)) for text in (old, new))
+    more, less = after - before, before - after
+    if more:
+        return "repeats", next(iter(more))
+    return ("repeats less often", next(iter(less))) if less else None
 
 
 def _addressing(reading: Reading) -> str | None:

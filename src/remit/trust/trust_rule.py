@@ -9,6 +9,8 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, is_at_or_below
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
     from remit.trust.server_sandbox import OpenedPaths, Sandbox
@@ -25,6 +27,7 @@ class ServerTrust(NamedTuple):
     projects_sandbox: Sandbox | None = None  # that the project declares now
     trusted_sandbox: Sandbox | None = None  # that the project declared when the user trusted it
     opened: OpenedPaths | None = None  # what the sandbox opens for it to run; None: it has none
+    trusted_entry: Sequence[str] | None = None  # the parts of the last trusted entry; None: not known
 
     @property
     def is_limited(self) -> bool:

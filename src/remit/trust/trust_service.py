@@ -9,6 +9,7 @@ from remit.decision.context import Context
 from remit.decision.definitions.definition_changes import REJECTED
 from remit.decision.kinds import Kind
 from remit.errors import UnknownServerError
+from remit.trust.entry_text import entry_outline
 from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class TrustService:
         self._scanner.refresh(context)
         trusts = self._store.servers.trusts(context.workspace)
         sandboxes = self._scanner.sandboxes(context)
+        entries = self._store.servers.trusted_entries(context.workspace)
         found = [
             ServerTrust(
                 declaration=item.declaration,
@@ -49,6 +51,7 @@ class TrustService:
                 projects_sandbox=sandboxes.of_project(item.declaration),
                 trusted_sandbox=sandboxes.trusted(item.declaration),
                 opened=self._scanner.opened_paths(item.declaration, sandboxes, context),
+                trusted_entry=_parts(entries.get(item.declaration.key)),
             )
             for item in self._scanner.last_resolved(context)
             if declaration_needs_trust(item.declaration, context.workspace)
@@ -75,7 +78,10 @@ class TrustService:
         for item in servers:
             if item.declaration.launch is not None:  # else the user could not see what it would run
                 sandbox = None if item.projects_sandbox is None else item.projects_sandbox.text
-                self._store.servers.trust(item.declaration, context.workspace, self._clock(), sandbox=sandbox)
+                entry = "\n".join(entry_outline(item.declaration.launch))
+                self._store.servers.trust(
+                    item.declaration, context.workspace, self._clock(), sandbox=sandbox, entry=entry
+                )
 
     def revoke(self, servers: Iterable[ServerTrust], context: Context) -> None:
         """Revoke the trust of servers."""
@@ -85,6 +91,10 @@ class TrustService:
     def _inherited(self, declaration: Declaration, context: Context) -> bool | tuple[str, ...]:
         """Return which of the user's variables a server gets: all, the minimum, or the minimum and these."""
         return self._scanner.server_options(declaration, context).inherit_env or False
+
+
+def _parts(entry: str | None) -> list[str] | None:
+    return None if entry is None else entry.splitlines()
 
 
 class PinService:

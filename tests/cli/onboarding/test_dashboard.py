@@ -328,6 +328,11 @@ def test_a_failure_in_a_sandbox_is_forgotten_with_the_sandbox(sandbox: Sandbox, 
     keep(sandbox, shop, "git", Offer(failure=Failure(reason="cannot be started in its sandbox: x")))
     assert "did not start" not in rows(sandbox, shop)["Waiting"]
     assert "`git`: not listed yet" in rows(sandbox, shop)["Tokens"]
+    assert "in its sandbox" not in sandbox.remit("why", "git", cwd=shop).stdout
+    sandbox.install_gateway("git")
+    for command in ("status", "doctor", "context"):
+        ran = sandbox.remit(command, cwd=shop)
+        assert "in its sandbox" not in ran.stdout + ran.stderr
 
 
 def test_tools_that_inspection_holds_are_named_and_are_the_next_step(sandbox: Sandbox, shop: Path) -> None:

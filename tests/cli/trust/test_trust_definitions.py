@@ -64,7 +64,7 @@ def test_what_was_rejected_or_flagged_needs_its_own_name(choice: str, sandbox: S
         list_tools(registry, shop, tool("tidy", POISONED), *AFTER[1:])
     sandbox.remit("trust", "--reject", "mcp__notes__purge", "-y", cwd=shop)
     ran = sandbox.remit("trust", choice, "-y", cwd=shop)
-    assert (ran.returncode, ran.stdout) == (int(choice == "notes"), "accepted: mcp__notes__look\n")
+    assert (ran.returncode, ran.stdout) == (1, "accepted: mcp__notes__look\n")
     left = {"mcp__notes__tidy": "flagged", "mcp__notes__purge": "rejected"}
     assert waiting(sandbox, shop) == left
     reject = "reject it with `remit trust --reject mcp__notes__tidy` or remove its server"
@@ -75,6 +75,35 @@ def test_what_was_rejected_or_flagged_needs_its_own_name(choice: str, sandbox: S
     assert sorted(json.loads(again.stdout)["skipped"]) == sorted(left)
     sandbox.remit("trust", *left, "-y", cwd=shop)
     assert waiting(sandbox, shop) == {}
+
+
+def test_all_succeeds_if_only_what_was_rejected_remains(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("trust", "--reject", "mcp__notes__purge", "-y", cwd=shop)
+    ran = sandbox.remit("trust", "--all", "-y", cwd=shop)
+    assert ran.returncode == 0
+    assert "mcp__notes__purge (rejected); you rejected it, so there is nothing to do" in ran.stderr
+
+
+def test_a_tool_is_named_without_its_server_if_only_one_has_that_name(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("trust", "tidy", "-y", cwd=shop)
+    assert ran.stdout == "accepted: mcp__notes__tidy\n"
+    near = sandbox.remit("trust", "purg", "-y", cwd=shop)
+    assert "did you mean `purge`?" in near.stderr
+    again = sandbox.remit("trust", "tidy", "-y", cwd=shop)
+    assert (again.returncode, again.stderr) == (
+        1,
+        "error: `mcp__notes__tidy` needs no trust: its definition is accepted\n",
+    )
+
+
+def test_a_list_of_definitions_ends_with_how_to_settle_them(sandbox: Sandbox, shop: Path) -> None:
+    ways = "`remit trust NAME` accepts a definition, `remit trust --reject NAME` rejects it"
+    listed = sandbox.remit("trust", cwd=shop).stderr
+    assert listed.endswith(f"hint: {ways}, `remit trust --harmless` accepts the harmless ones\n")
+    sandbox.remit("trust", "--harmless", "-y", cwd=shop)
+    assert sandbox.remit("trust", cwd=shop).stderr.endswith(f"hint: {ways}\n")
+    sandbox.remit("trust", "--reject", "notes", "-y", cwd=shop)
+    assert "hint" not in sandbox.remit("trust", cwd=shop).stderr
 
 
 def test_harmless_changes_are_accepted_together(sandbox: Sandbox, shop: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_looks_like_an_attack_is_rejected_rather_than_accepted() -> None:
         "look at it with `remit trust`, then reject it with `remit trust --reject mcp__git__tidy` or remove "
         "its server; only if you are sure, accept it with `remit trust mcp__git__tidy`"
     )
-    for verdict in set(ChangeVerdict) - {ChangeVerdict.FLAGGED}:
+    for verdict in set(ChangeVerdict) - {ChangeVerdict.FLAGGED, ChangeVerdict.REJECTED}:
         assert "reject" not in steps_to_settle(change(verdict), "mcp__git__tidy")
 
 
@@ -96,3 +96,10 @@ def test_changed_instructions_hide_neither_their_server_nor_its_tools() -> None:
 
 def test_a_policy_keeps_what_it_accepts_when_it_is_narrowed() -> None:
     assert Policy(changes=ChangePolicy.HOLD).including(()).changes is ChangePolicy.HOLD
+
+
+def test_a_person_who_rejected_a_definition_has_nothing_to_do() -> None:
+    assert steps_to_settle(change(ChangeVerdict.REJECTED), "mcp__git__tidy") == (
+        "you rejected it, so there is nothing to do; if you no longer want its server, remove it; "
+        "only if you are sure, accept it with `remit trust mcp__git__tidy`"
+    )

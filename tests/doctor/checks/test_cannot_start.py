@@ -7,7 +7,7 @@ from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.checks.cannot_start import unavailable_sandboxes
 from remit.doctor.findings import ClientSetup
-from remit.upstream.launch.start_obstacles import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts, start_fixes
 from support.builders import context, declared
 
 GIT = replace(declared("git", Scope.PROJECT), launch=Launch(command="git-mcp"))
@@ -17,7 +17,9 @@ BOTH = [Resolved(declaration=each, config_status=ConfigStatus.ENABLED) for each 
 
 def setup(*, starts_servers: bool, **facts: str) -> ClientSetup:
     made = LaunchFacts(
-        sandboxed=frozenset({GIT.key, WEB.key}), sandbox_obstacles={GIT.key: facts["why"]} if facts else {}
+        sandboxed=frozenset({GIT.key, WEB.key}),
+        sandbox_obstacles={GIT.key: facts["why"]} if facts else {},
+        sandbox_fixes={GIT.key: facts["fix"]} if "fix" in facts else {},
     )
     return ClientSetup(context=replace(context(), starts_servers=starts_servers), resolved=BOTH, facts=made)
 
@@ -26,6 +28,14 @@ def test_a_sandbox_that_is_not_possible_is_an_error() -> None:
     (found,) = unavailable_sandboxes(setup(starts_servers=True, why="bubblewrap is not installed"))
     assert (found.severity, found.subject) == (Severity.ERROR, "git")
     assert found.reason == "bubblewrap is not installed, so Remit does not start it"
+
+
+def test_a_sandbox_that_is_not_possible_is_fixed_as_the_attempt_to_start_it_says() -> None:
+    how = "install it, for example with `apt install bubblewrap`"
+    ready = setup(starts_servers=True, why="bubblewrap is not installed", fix=how)
+    (found,) = unavailable_sandboxes(ready)
+    assert found.fix == how
+    assert start_fixes(ready.resolved, ready.facts) == {GIT.key: how}
 
 
 def test_a_client_that_starts_servers_itself_starts_them_without_their_sandbox() -> None:

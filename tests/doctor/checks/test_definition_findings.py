@@ -1,17 +1,26 @@
 """What the doctor says about held definitions."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
+from remit.decision.declarations import Resolved
+from remit.decision.declared_launch import Launch
 from remit.decision.definitions.definition_changes import ChangePolicy, ChangeVerdict, DefinitionChange
-from remit.decision.definitions.project_lock import LockedServer, ProjectLock
-from remit.decision.kinds import Kind
-from remit.decision.problems import Severity
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock, withheld_items
+from remit.doctor.checks.changed_definitions import (
+    changed_definitions,
+    differing_from_lock,
+    replaced_packages,
+    withheld_items,
+)
 from remit.doctor.findings import ClientSetup, Finding
 from remit.trust.held_definitions import WithheldItem
-from support.builders import context, server
+from support.builders import context, declared, server
 
 MATTERS = DefinitionChange(ChangeVerdict.MATTERS, "it changed", "it changed: danger falls")
 TOOL = server("notes")._replace(name="mcp__notes__tidy", kind=Kind.MCP_TOOL, change=MATTERS)
@@ -82,3 +91,32 @@ def test_a_server_that_differs_from_the_lock_is_named_instead_of_its_tools() -> 
 def test_a_tool_that_waits_and_differs_has_one_finding_with_both_steps() -> None:
     waiting = tools_of(LOCKED, 1)[0]._replace(change=MATTERS)
     assert lock_findings(LOCKED, waiting) == []
+
+
+def test_a_server_whose_file_is_invalid_does_not_also_differ_from_the_lock() -> None:
+    lock = ProjectLock(root="/shop", servers={(".mcp.json", "notes"): LockedServer("old")})
+    setup = ClientSetup(context=context(), tools=[LOCKED], lock=lock)
+    assert list(differing_from_lock(setup))
+    broken = [Problem("/shop/.mcp.json", "line 1", "not valid JSON")]
+    assert not list(differing_from_lock(replace(setup, problems=broken)))
+
+
+def test_an_installed_package_that_is_not_the_locked_one_is_a_warning(tmp_path: Path) -> None:
+    found = {"packages": {"node_modules/notes": {"version": "2.0.0", "integrity": "sha512-b"}}}
+    (tmp_path / "package-lock.json").write_text(json.dumps(found))
+    notes = replace(
+        declared("notes", Scope.PROJECT),
+        source=str(tmp_path / ".mcp.json"),
+        launch=Launch(command="npx", args=("notes",)),
+    )
+    package = LockedPackage("npm", "notes", "1.0.0", "sha512-a")
+    servers = {(".mcp.json", "notes"): LockedServer("e", package)}
+    setup = ClientSetup(
+        context=context(),
+        resolved=[Resolved(declaration=notes, config_status=ConfigStatus.ENABLED)],
+        lock=ProjectLock(root=str(tmp_path), servers=servers),
+    )
+    reasons = [each.reason for each in replaced_packages(setup)]
+    assert "differs from `remit.lock`: its package: version 1.0.0 -> 2.0.0" in reasons[0]
+    assert "integrity sha512-a -> sha512-b" in reasons[1]
+    assert not list(replaced_packages(replace(setup, lock=None)))

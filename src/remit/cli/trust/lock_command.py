@@ -15,21 +15,22 @@ from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT
 from remit.cli.output import server_output
 from remit.configuration.editable_file import EditableFile
-from remit.configuration.project_lock_file import lock_text
+from remit.configuration.project_lock_file import lock_text, read_lock_texts
 from remit.decision.context import shorten
 from remit.decision.definitions.definition_changes import steps_to_settle
-from remit.decision.definitions.project_lock import LOCK, Place
+from remit.decision.definitions.project_lock import LOCK, Place, relative
 from remit.decision.permissions.client_consents import trust_command
-from remit.project_lock.lock_builder import ProjectServers, build_lock, project_servers
-from remit.project_lock.lock_diff import lock_differences
+from remit.files.bounded_reader import read_text
+from remit.project_lock.lock_builder import ProjectServers, build_lock, lock_texts, project_servers
+from remit.project_lock.lock_diff import LockDetails, lock_differences
 from remit.text.times import local_time
-from remit.trust.definition_diff import diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from remit.decision.context import Context
     from remit.decision.definitions.project_lock import ProjectLock
+    from remit.decision.problems import Problem
     from remit.decision.tools import Tool
     from remit.registry import Registry
     from remit.scanning.server_lists import ServerListing
@@ -58,14 +59,15 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
             servers, stale = _list_again(servers, registry, context)
         known = registry.configuration.current(context.workspace).compiled.policy.lock
         current = build_lock(servers, context)
-        changed = registry.trust.pins.changed(context)
-        diffs = {each.name: diff_lines(each.accepted, each.current) for each in changed}
-        problems = registry.problems(context)
+        problems = list(dict.fromkeys(registry.problems(replace(context, client=None))))
     render.problems(problems, context)
     path = os.path.join(context.workspace.checkout, LOCK)
     if check:
-        missing = [_unlisted(place, servers) for place in stale]
-        found = _differences(known, current, diffs)
+        invalid = _invalid(problems, known, current)
+        unlisted = {*stale, *(() if no_connect else servers.unlisted())}
+        missing = [f"{source}: {reason}" for source, reason in invalid.items()]
+        missing += [_unlisted(place, servers) for place in sorted(unlisted)]
+        found = _differences(known, current, _details(path, servers, known, invalid))
         of = ""
         if no_connect and servers.listed_at:
             of = f", by the tools listed {local_time(min(servers.listed_at.values()))}"
@@ -74,7 +76,8 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     else:
         gaps = _gaps(servers, stale, known)
         if gaps.is_writable:
-            EditableFile(path, checkout=context.workspace.checkout).write(lock_text(current))
+            text = lock_text(current, lock_texts(servers))
+            EditableFile(path, checkout=context.workspace.checkout).write(text)
         _tell_written(current, gaps, shorten(path, context), is_first=known is None, as_json=as_json)
         is_done = not (gaps.unreviewed or gaps.unlisted)
     if not is_done:
@@ -140,6 +143,8 @@ def _unlisted(place: Place, servers: ProjectServers) -> str:
     source, name = place
     at = servers.listed_at.get(place)
     known = "its tools are not known" if at is None else f"its tools are those of {local_time(at)}"
+    if place in servers.untrusted:
+        known = f"not trusted, so its tools were not listed; run `{trust_command(name)}`"
     return f"{name} ({source}): {known}"
 
 
@@ -153,12 +158,54 @@ def _unaccepted(tool: Tool) -> str:
     return f"{tool.name}: its definition is not accepted{steps}"
 
 
-def _differences(
-    known: ProjectLock | None, current: ProjectLock, diffs: Mapping[str, Sequence[str]]
-) -> list[str]:
+def _invalid(problems: Sequence[Problem], known: ProjectLock | None, current: ProjectLock) -> dict[str, str]:
+    """Return the files that declared locked servers and cannot be read now, with the reason."""
+    if known is None:
+        return {}
+    gone = {source for source, _ in known.servers.keys() - current.servers.keys()}
+    found = {relative(each.source, known.root): "the file is invalid" for each in problems}
+    return {source: reason for source, reason in found.items() if source in gone}
+
+
+def _details(
+    path: str, servers: ProjectServers, known: ProjectLock | None, invalid: Mapping[str, str]
+) -> LockDetails:
+    """Collect what people read of a difference: the texts of the lock and of now, and inspection's notes."""
+    if known is None or known.problem is not None:
+        return LockDetails()
+    text = read_text(path, limit=2**20, within=(known.root,))
+    unchecked = [place for place in known.servers if place[0] in invalid]
+    return LockDetails(read_lock_texts(text or ""), lock_texts(servers), _notes(servers), unchecked)
+
+
+def _notes(servers: ProjectServers) -> Callable[[Place, str], Sequence[str]]:
+    """Return what names the danger of a tool, and tells what inspection finds in it."""
+    from remit.inspection.inspection_findings import Suspicion, worst  # only differences need them
+    from remit.inspection.surroundings import Surroundings
+    from remit.trust.change_judgement import danger_of, told_findings
+    from remit.trust.inspections import Inspections
+
+    inspections = Inspections(Surroundings.of(servers.definitions.values()))
+
+    def notes(place: Place, name: str) -> Sequence[str]:
+        found = (servers.definitions.get(tool.key) for tool in servers.listed[place] if tool.name == name)
+        definition = next(found, None)
+        if definition is None:
+            return ()
+        findings = inspections.of(definition)
+        severity = worst(findings)
+        danger = f"danger: {danger_of(definition).word}"
+        if severity not in (Suspicion.HIGH, Suspicion.MEDIUM):
+            return (danger,)
+        return danger, f"inspection, {severity}: {told_findings(findings)}"
+
+    return notes
+
+
+def _differences(known: ProjectLock | None, current: ProjectLock, details: LockDetails) -> list[str]:
     if known is None:
         return ["there is no lock: run `remit lock`"]
-    return ["the lock is invalid"] if known.problem else lock_differences(known, current, diffs)
+    return ["the lock is invalid"] if known.problem else lock_differences(known, current, details)
 
 
 def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: bool) -> None:

@@ -23,10 +23,10 @@ from remit.cli.options import (
 )
 from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
+from remit.cli.trust.trust_names import in_full, unknown_error, unneeded_error
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
-from remit.errors import UnknownServerError
-from remit.text.spelling import did_you_mean
+from remit.decision.problems import CHANGED_ENTRY
 from remit.text.times import local_time, moment
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
@@ -91,7 +91,7 @@ def trust(
                 confirm(question, yes=yes)
             settle_candidates(registry, context, found, revoke=revoke, reject=reject)
             found = _settled(listed if as_json else found, registry, context, names)
-        problems = registry.problems(context)
+        problems = [each for each in registry.problems(context) if each.reason != CHANGED_ENTRY]
     render.problems(problems, context)
     if as_json:
         skips = {"skipped": [item.name for item in skipped]} if chosen else {}
@@ -105,13 +105,24 @@ def trust(
             render.out(_NOTHING)
         _show(found, context, objections)
         show_notes(notes)
-        if any(not item.is_trusted for item in (*found.servers, *found.states)):
-            render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
-    if names and not (reject or revoke) and (skipped or not found.is_settled):
+        _hint(found)
+    remains = any(not (everything and item.is_rejected) for item in skipped) or not found.is_settled
+    if (names or everything) and not (reject or revoke) and remains:
         sys.exit(NOTHING_DONE)
 
 
 _NOTHING = "No server of this project needs your trust."
+
+
+def _hint(found: TrustCandidates) -> None:
+    """Say how to settle what is listed, if anything has to be."""
+    if any(not item.is_trusted for item in (*found.servers, *found.states)):
+        render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
+    if any(not item.is_rejected for item in found.definitions):
+        harmless = ", `remit trust --harmless` accepts the harmless ones"
+        more = harmless if any(item.is_harmless for item in found.definitions) else ""
+        ways = "`remit trust NAME` accepts a definition, `remit trust --reject NAME` rejects it"
+        render.note(f"hint: {ways}{more}")
 
 
 def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:
@@ -164,6 +175,7 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     registry.refresh(context)
     states = registry.configuration.trust_requests(context.workspace, names)
     changed = registry.trust.pins.changed(context)
+    names = [in_full(name, changed) for name in names]
     definitions = [item for item in changed if not names or any(map(item.is_called, names))]
     named = [name for name in names if not any(item.name == name for item in states)]
     needed = [name for name in named if not any(item.is_called(name) for item in definitions)]
@@ -171,13 +183,8 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     servers = [item for item in known if not names or any(map(item.declaration.is_called, named))]
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
-            own = next((item.tool for item in registry.tools(context) if item.tool.server == name), None)
-            if own is not None and own.is_trusted is None:
-                place = shorten(own.source, context)
-                raise UnknownServerError(f"`{name}` needs no trust: it is your own server, from {place}")
-            near = did_you_mean(name, [each.declaration.server or "" for each in known])
-            hint = near or "`remit trust` lists what does"
-            raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
+            servers_here = [item.declaration.server or "" for item in known]
+            raise unneeded_error(name, registry, context) or unknown_error(name, servers_here, changed)
     return TrustCandidates(servers, states, definitions)
 
 
@@ -309,7 +316,9 @@ def definition_lines(item: HeldDefinition, objection: str | None = None) -> Iter
     if item.accepted_at is not None:
         by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
         yield f"  accepted {by}, {local_time(item.accepted_at)}"
-    yield from (f"  {line}" for line in diff_lines(item.accepted, item.current))
+    yield from (
+        f"  {line}" for line in diff_lines(item.accepted, item.current, is_instructions=item.is_instructions)
+    )
 
 
 _ACCEPTED = {
@@ -331,7 +340,7 @@ def _definition(item: HeldDefinition) -> json_output.Shape:
         "accepted_by": None if item.accepted_by is None else item.accepted_by.value,
         "accepted_at": None if item.accepted_at is None else moment(item.accepted_at),
         "changed_at": None if item.changed_at is None else moment(item.changed_at),
-        "diff": diff_lines(item.accepted, item.current),
+        "diff": diff_lines(item.accepted, item.current, is_instructions=item.is_instructions),
     }
 
 

@@ -57,6 +57,9 @@ def ways_to_settle(change: DefinitionChange, name: str) -> str:
     """Tell a person how to settle a definition; one that looks like an attack is better rejected."""
     name = settling_name(name)
     accept = f"accept it with `remit trust {shlex.quote(name)}`"
+    if change.verdict is ChangeVerdict.REJECTED:
+        nothing = "you rejected it, so there is nothing to do"
+        return f"{nothing}; if you no longer want its server, remove it; only if you are sure, {accept}"
     if change.verdict is not ChangeVerdict.FLAGGED:
         return accept
     reject = f"reject it with `remit trust --reject {shlex.quote(name)}` or remove its server"

@@ -6,7 +6,7 @@ A lock can only hold tools: what differs from it is hidden until the lock or the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.definitions.entry_digests import entry_change
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
 
 LOCK = "remit.lock"
+_LONGEST_INTEGRITY = 24  # characters
 UNKNOWN = "unknown"  # of a version or an integrity that cannot be known offline
 NOT_IN_PROJECT = "none"  # instead of a digest of files: the project brings no copy of a package
 _PLUGIN = "plugin"  # instead of the file of a plugin, which has another path on each machine
 
 Place = tuple[str, str]  # the file that declares a server, relative to the project, and the server's name
+# What people read of each server: lines for its entry, its instructions and each tool. No decision uses them.
+LockTexts = Mapping[Place, Mapping[str, Sequence[str]]]
+ENTRY, INSTRUCTIONS = "entry", "instructions"  # the first two
 
 
 class LockedPackage(NamedTuple):
@@ -85,6 +89,21 @@ class ProjectLock(NamedTuple):
         if found is None or (found.tools is None and found.instructions is None):
             return None
         return found.instructions or ""
+
+
+def package_differences(before: LockedPackage | None, now: LockedPackage | None) -> Iterator[str]:
+    """List how the package of a server differs; what is unknown on one side is no difference."""
+    if before is None or now is None:
+        yield from (f"its package was removed: {each.name}" for each in (before,) if each is not None)
+        yield from (f"its package was added: {each.name}" for each in (now,) if each is not None)
+        return
+    for key, old, new in zip(before._fields, before, now, strict=True):
+        if old != new and UNKNOWN not in (old, new):
+            yield f"its package: {key} {_short(old)} -> {_short(new)}"
+
+
+def _short(text: str) -> str:
+    return f"{text[:_LONGEST_INTEGRITY]}…" if len(text) > _LONGEST_INTEGRITY + 1 else text
 
 
 def lock_steps(tool: Tool) -> str:

@@ -12,6 +12,7 @@ from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.upstream.launch.start_obstacles import absence_fix, describe_absence, launch_values
 from remit.upstream.launch.variable_expansion import unset
 
+_SANDBOX_FIX = "make the sandbox possible, or change `sandbox` in Remit's configuration"
 # Set by Claude Code itself.
 _GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
 
@@ -97,7 +98,7 @@ def unavailable_sandboxes(setup: ClientSetup) -> Iterator[Finding]:
                 Severity.ERROR,
                 "sandbox",
                 reason=f"{obstacle}, so Remit does not start it",
-                fix="make the sandbox possible, or change `sandbox` in Remit's configuration",
+                fix=setup.facts.sandbox_fixes.get(declaration.key, _SANDBOX_FIX),
             )
         elif is_started_by_client and declaration.key in setup.facts.sandboxed and not launch.is_remote:
             yield finding_about(

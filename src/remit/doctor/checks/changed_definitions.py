@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 from remit.decision.definitions.definition_changes import ChangeVerdict, is_held, steps_to_settle
-from remit.decision.definitions.project_lock import LOCK, lock_steps
+from remit.decision.definitions.project_lock import LOCK, lock_place, lock_steps, package_differences
 from remit.decision.kinds import COULD_RUN, Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
-from remit.doctor.findings import ClientSetup, Finding
+from remit.doctor.findings import ClientSetup, Finding, finding_about
+from remit.files.bounded_reader import this_machine
 from remit.text.untrusted_text import one_line
+from remit.trust.package_commands import package_command
+from remit.upstream.launch.installed_packages import installed_package
 
 _LONGEST_NAME = 100
 _MOST_NAMED = 5  # tools of a server that differ from the lock
@@ -51,10 +54,12 @@ def withheld_items(setup: ClientSetup) -> Iterator[Finding]:
 
 def differing_from_lock(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that the project's lock holds, or some of whose tools it holds."""
+    broken = {problem.source for problem in setup.problems}  # what they declare is not known now
     differing = [
         (tool, objection)
         for tool in setup.tools
         if tool.config_status in COULD_RUN and (objection := _objection(tool, setup)) is not None
+        if tool.source not in broken
     ]
     held = {tool.server: objection for tool, objection in differing if tool.kind is Kind.MCP_SERVER}
     by_server: dict[str | None, list[Tool]] = {}
@@ -72,6 +77,29 @@ def differing_from_lock(setup: ClientSetup) -> Iterator[Finding]:
             reason=f"held: {held.get(server) or _named(by_server[server])}",
             fix=lock_steps(first),
         )
+
+
+def replaced_packages(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose installed package is not the locked one, as far as that is known offline."""
+    if setup.lock is None or setup.lock.problem is not None:
+        return
+    machine = this_machine()
+    for declaration, launch in setup.launches:
+        place = lock_place(declaration, setup.lock.root)
+        locked = None if place is None else setup.lock.servers.get(place)
+        words = [launch.command, *launch.args] if launch.command else []
+        command = package_command(words) if words and locked is not None else None
+        if locked is None or locked.package is None or command is None:
+            continue
+        now = installed_package(command, setup.lock.root, machine.variables, machine.home)
+        for difference in package_differences(locked.package, now):
+            yield finding_about(
+                declaration,
+                Severity.WARNING,
+                "lock",
+                reason=f"differs from `{LOCK}`: {difference}; its definitions are still compared",
+                fix="install the locked version; or review the new one, then run `remit lock`",
+            )
 
 
 def _waits(tool: Tool, setup: ClientSetup) -> bool:

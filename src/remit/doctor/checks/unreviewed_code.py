@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from remit.decision.definitions.entry_digests import entry_change
-from remit.decision.kinds import COULD_RUN, Kind
+from remit.decision.kinds import COULD_RUN
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
@@ -14,6 +14,27 @@ from remit.trust.package_commands import UnpinnedPackage, package_command, unpin
 
 _VERSION = "<version>"
 _SHOWN = 10  # per file
+
+
+def changed_entries(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose entries changed after the user trusted them, whoever starts them."""
+    for item in setup.servers:
+        declaration = item.declaration
+        if declaration.launch is None:  # its file cannot be read now
+            continue
+        trusted = setup.trusts.get(declaration.key, declaration.digest)
+        if trusted != declaration.digest:
+            files = entry_change(trusted, declaration.digest)
+            then = f"if that is right, run `{trust_command(declaration.server)}`"
+            yield finding_about(
+                declaration,
+                Severity.WARNING,
+                "trust",
+                reason=f"not trusted since {files}, which can change which code it runs"
+                if files
+                else "its entry changed since you trusted it",
+                fix=f"`remit trust` shows what changed; {then}",
+            )
 
 
 def unpinned_packages(setup: ClientSetup) -> Iterator[Finding]:
@@ -46,22 +67,6 @@ def _fix(package: UnpinnedPackage, version: str | None) -> str:
         return f"write `{package.pinned}`, the version here".replace("{}", name).replace(_VERSION, version)
     lookup = f"; `{package.lookup}` prints the newest" if package.lookup else ""
     return f"write `{package.pinned}`{lookup}".replace("{}", name)
-
-
-def changed_runner_files(setup: ClientSetup) -> Iterator[Finding]:
-    """Find trusted servers whose trust ended because a file that steers their runner changed."""
-    for tool in setup.tools:
-        change = entry_change(tool.trusted_entry, tool.entry) if tool.kind is Kind.MCP_SERVER else None
-        if change is not None and tool.config_status in COULD_RUN:
-            yield Finding(
-                severity=Severity.WARNING,
-                check="code",
-                source=tool.source,
-                subject=tool.server,
-                scope=tool.scope,
-                reason=f"not trusted since {change}, which can change which code it runs",
-                fix=f"look at the file, then run `{trust_command(tool.server)}`",
-            )
 
 
 def project_code(setup: ClientSetup) -> Iterator[Finding]:

@@ -41,10 +41,24 @@ select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.na
 from trust k join tools t on t.id = k.tool_id
 where k.sandbox is not null and {in_scope}
 
+-- name: changed_trusts
+select distinct t.client, r.source, t.server
+from trust k
+join tools t on t.id = k.tool_id
+join resolutions r on r.tool_id = t.id and r.config_status is not null
+join views v on v.id = r.view_id and v.workspace = :workspace and v.project_hash = :project
+where k.digest <> t.digest and {in_scope}
+order by r.source, t.server
+
+-- name: trusted_entries
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.entry
+from trust k join tools t on t.id = k.tool_id
+where k.entry is not null and {in_scope}
+
 -- name: trust
-insert into trust (tool_id, digest, sandbox, trusted_at) values (:tool, :digest, :sandbox, :at)
+insert into trust (tool_id, digest, sandbox, entry, trusted_at) values (:tool, :digest, :sandbox, :entry, :at)
 on conflict (tool_id) do update
-set digest = excluded.digest, sandbox = excluded.sandbox, trusted_at = excluded.trusted_at
+set digest = excluded.digest, sandbox = excluded.sandbox, entry = excluded.entry, trusted_at = excluded.trusted_at
 
 -- name: revoke
 delete from trust where tool_id = :tool

@@ -15,7 +15,7 @@ from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError,
 from remit.store.database import SQL, NamedQueries, Row, Value, read_sql
 from remit.store.open_store import PATIENCE
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 APPLICATION_ID = 0x52656D69
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 

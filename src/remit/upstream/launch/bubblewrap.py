@@ -307,12 +307,12 @@ def _probe(bwrap: str, namespaces: Sequence[str]) -> str | None:
     return lines[-1][:200] if done.returncode else None
 
 
-def sandbox_obstacle(sandbox: Sandbox, home: str) -> str | None:
-    """Explain why a sandbox is not possible here; None if it is."""
+def sandbox_obstacle(sandbox: Sandbox, home: str) -> SandboxError | None:
+    """Return why a sandbox is not possible here; None if it is."""
     try:
         SandboxBuilder(sandbox, home, ()).check()
     except SandboxError as error:
-        return f"its sandbox is not possible: {error.reason}"
+        return error
     return None
 
 

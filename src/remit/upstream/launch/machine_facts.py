@@ -43,11 +43,15 @@ def add_sandboxes(facts: LaunchFacts, sandboxes: "Mapping[Key, Sandbox | None]",
     from remit.upstream.launch.bubblewrap import sandbox_obstacle  # imported late: few servers have one
 
     made = {key: each for key, each in sandboxes.items() if each is not None}
-    obstacles = {key: sandbox_obstacle(each, home) for key, each in made.items()}
+    found = {key: sandbox_obstacle(each, home) for key, each in made.items()}
+    errors = {key: error for key, error in found.items() if error is not None}
     return replace(
         facts,
         sandboxed=frozenset(made),
-        sandbox_obstacles={key: reason for key, reason in obstacles.items() if reason is not None},
+        sandbox_obstacles={
+            key: f"its sandbox is not possible: {error.reason}" for key, error in errors.items()
+        },
+        sandbox_fixes={key: error.hint for key, error in errors.items() if error.hint is not None},
     )
 
 

@@ -36,6 +36,7 @@ class LaunchFacts:
     tracked: frozenset[str] = frozenset()  # files in a git index
     sandboxed: frozenset[Key] = frozenset()  # servers with a sandbox
     sandbox_obstacles: Mapping[Key, str] = field(default_factory=dict[Key, str])  # why one is not possible
+    sandbox_fixes: Mapping[Key, str] = field(default_factory=dict[Key, str])  # how to make one possible
 
 
 class LaunchValue(NamedTuple):
@@ -96,6 +97,7 @@ def start_fixes(resolved: Iterable[Resolved], facts: LaunchFacts) -> dict[Key, s
         item.key: [
             *(absence_fix(item.launch, place) for place in facts.absent.get(item.key, ())),
             *(f"set `{name}` before the client is started" for name in _unset(item.launch, facts)),
+            *filter(None, (facts.sandbox_fixes.get(item.key),)),
         ]
         for item in started_servers(resolved)
         if item.launch is not None

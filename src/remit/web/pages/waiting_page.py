@@ -47,9 +47,18 @@ class WaitingItem(NamedTuple):
     can_accept: bool = True
 
     @property
-    def command(self) -> str:
-        """The command that answers it; a repository chooses the names of its servers."""
-        return f"remit trust -- {shlex.quote(self.title)}"
+    def is_suspicious(self) -> bool:
+        """Whether to reject it is the first answer to offer."""
+        return any(each.is_suspicious for each in self.candidate.definitions)
+
+    @property
+    def commands(self) -> Sequence[str]:
+        """The commands that answer it, best first; a repository chooses the names of its servers."""
+        name = shlex.quote(self.title)
+        accept, reject = f"remit trust -- {name}", f"remit trust --reject -- {name}"
+        if not self.candidate.definitions:
+            return (accept,)
+        return (reject, accept) if self.is_suspicious else (accept, reject)
 
 
 class WaitingCall(NamedTuple):

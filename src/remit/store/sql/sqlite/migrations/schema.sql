@@ -1,6 +1,6 @@
 -- All migrations in one, for a new database; written by `make schema`.
 pragma application_id = 0x52656d69;
-pragma user_version = 17;
+pragma user_version = 18;
 CREATE TABLE projects (
     hash text primary key,
     path text not null,
@@ -63,7 +63,7 @@ CREATE TABLE trust (
     tool_id integer primary key references tools (id) on delete cascade,
     digest text not null,
     trusted_at integer not null
-, sandbox text) strict;
+, sandbox text, entry text) strict;
 CREATE TABLE sightings (
     tool_id integer not null references tools (id) on delete cascade,
     project_hash text not null references projects (hash) on delete cascade,
