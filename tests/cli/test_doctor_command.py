@@ -278,11 +278,11 @@ def test_an_unpinned_package_is_named_with_its_version_here_unless_the_project_f
         return {each["subject"]: each["fix"] for each in found if each["check"] == "unpinned"}
 
     assert "@mcp/ledger@<version>" in fixes()["ledger"]
-    locked = {"packages": {"node_modules/@mcp/ledger": {"version": "2026.8.31"}}}
-    sandbox.write(shop / "package-lock.json", locked)
-    assert fixes()["ledger"] == "write `@mcp/ledger@2026.8.31`, the version here"  # npx would fetch another
+    locked = {"version": "2026.8.31", "integrity": "sha512-a"}
+    sandbox.write(shop / "package-lock.json", {"packages": {"node_modules/@mcp/ledger": locked}})
+    assert "@mcp/ledger@<version>" in fixes()["ledger"]  # npx reads no lock file, and would fetch another
     manifest = shop / "node_modules/@mcp/ledger/package.json"
-    sandbox.write(manifest, {"version": "2026.8.30"})
-    assert "ledger" in fixes()
-    sandbox.write(manifest, {"version": "2026.8.31"})
+    sandbox.write(manifest, {"name": "@mcp/ledger", "version": "2026.8.30"})
+    assert fixes()["ledger"] == "write `@mcp/ledger@2026.8.30`, the version here"
+    sandbox.write(manifest, {"name": "@mcp/ledger", "version": "2026.8.31"})
     assert fixes().keys() <= {"books"}  # which starts in other projects, too

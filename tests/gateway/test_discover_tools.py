@@ -138,11 +138,11 @@ async def test_a_query_without_a_vector_in_time_is_answered_by_words(
 
 @pytest.mark.long
 @pytest.mark.parametrize("query", ["git", "the git server", "Git MCP server"])
-async def test_a_query_that_means_a_server_finds_its_tools_and_not_its_row(
+async def test_a_query_that_means_a_server_finds_it_and_its_best_tools(
     sandbox: Sandbox, shop: Path, links: FakeLinks, query: str
 ) -> None:
     sandbox.variables["REMIT_EMBEDDINGS"] = "static"
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         answer = await discover(served, query=query, detail="full")
-        assert sorted(found(answer)) == ["git__log", "git__push", "git__status"]
+        assert sorted(found(answer)) == ["git__log", "git__push", "git__status", "mcp__git__*"]
         assert "git__push" in found(await discover(served, query="git push"))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -15,6 +14,8 @@ from remit.decision.definitions.project_lock import (
     LockTexts,
     ProjectLock,
 )
+from remit.files.bounded_reader import FileError
+from remit.files.formats import parse_toml
 from remit.text.json_values import as_list, as_object
 
 VERSION = 3
@@ -73,8 +74,8 @@ def _package(fields: TableFields) -> LockedPackage:
 def read_lock_texts(text: str) -> LockTexts:
     """Read what a lock shows of each server; nothing where it cannot be read, because no decision uses it."""
     try:
-        files = as_object(as_object(tomllib.loads(text)).get("servers"))
-    except tomllib.TOMLDecodeError:
+        files = as_object(as_object(parse_toml(text)).get("servers"))
+    except FileError:
         return {}
     return {
         (source, name): {

@@ -25,7 +25,7 @@ MAX_QUERY = 80
 MAX_REASON = 200
 LOWEST_SHOWN = 0.1  # a lower score says nothing
 _UNLISTED = "an MCP server; its tools are not known yet: run `remit scan --connect {}`"
-_WITHOUT_TOOLS = "an MCP server; none of its tools is available here"
+_LISTED = "an MCP server; search for a task to find more of its tools"
 
 
 class DiscoveryText(NamedTuple):
@@ -113,9 +113,9 @@ def _in_one_line(tool: Tool, *, is_for_model: bool) -> str | None:
 
 
 def _of_server(server: Tool) -> str:
-    """Describe a server that is found itself, because it has no tools here that could be found."""
+    """Describe a server: its best tools follow, if they are known."""
     is_known = server.listed_at is not None
-    return _WITHOUT_TOOLS if is_known else _UNLISTED.format(shlex.quote(server.server or server.name))
+    return _LISTED if is_known else _UNLISTED.format(shlex.quote(server.server or server.name))
 
 
 def _headline(tool: Tool, description: str | None) -> str:

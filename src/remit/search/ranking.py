@@ -6,6 +6,7 @@ query names comes first, whatever else the query contains.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,6 +23,7 @@ RRF_K = 60
 _CERTAINTY = {NameMatch.EXACT: 1.0, NameMatch.SAME_WORDS: 0.99, NameMatch.ONE_LETTER: 0.98}
 _UNNAMED = 0.96  # highest score of a tool that the query does not name
 _LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
+_MOST_OF_SERVER = 3  # tools of a server that the query names, after its row
 _AMONG_TOOLS = 0.02  # by how much the tools of a server that the query names differ
 _BUILT_IN = 0.8  # agents know built-ins without a search
 
@@ -137,7 +139,7 @@ def rank(
     `scores` maps document ids to scores; `matches` maps the names in the query to the kind of match.
     """
     ranked = [_ranked(item, scores, matches) for item in _each_once(found)]
-    return sorted(_tools_before_servers(query, ranked, matches), key=_best_first)
+    return _servers_and_tools(query, ranked, matches)
 
 
 def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[str, NameMatch]) -> RankedTool:
@@ -184,13 +186,11 @@ def worth_showing(
     return [item for item in ranked if item.score >= least]
 
 
-def _tools_before_servers(
+def _servers_and_tools(
     query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
 ) -> list[RankedTool]:
-    """Put the tools of a server that the query means in the place of its row; keep the row if it has none."""
+    """Keep the row of a server that the query means, with its best tools; of others, the tools or the row."""
     servers = {_home(it.tool): it for it in ranked if it.tool.kind is Kind.MCP_SERVER}
-    if not servers:
-        return list(ranked)
     tools = [item.tool for item in ranked if item.tool.kind is Kind.MCP_TOOL]
     words = set(telling_words(query))
     may_be_part = not any(words & own_words(tool) for tool in tools)  # of a server's name
@@ -199,12 +199,21 @@ def _tools_before_servers(
         for home, row in servers.items()
         if row.tool.name in matches or (may_be_part and _has_in_label(row.tool, words))
     }
-    known = {_home(tool) for tool in tools}
-    return [
+    dropped = {_home(tool) for tool in tools} - meant.keys()
+    kept = (
         _lifted(item, meant.get(_home(item.tool), 0.0))
         for item in ranked
-        if item.tool.kind is not Kind.MCP_SERVER or _home(item.tool) not in known
-    ]
+        if item.tool.kind is not Kind.MCP_SERVER or _home(item.tool) not in dropped
+    )
+    found: list[RankedTool] = []
+    counts = Counter[ServerKey]()
+    for item in sorted(kept, key=_best_first):
+        home = _home(item.tool)
+        is_one_of_many = item.tool.kind is Kind.MCP_TOOL and home in meant and item.tool.name not in matches
+        counts[home] += is_one_of_many
+        if not is_one_of_many or counts[home] <= _MOST_OF_SERVER:
+            found.append(item)
+    return found
 
 
 def _lifted(item: RankedTool, score: float) -> RankedTool:

@@ -104,6 +104,9 @@ def test_a_server_whose_file_is_invalid_does_not_also_differ_from_the_lock() -> 
 def test_an_installed_package_that_is_not_the_locked_one_is_a_warning(tmp_path: Path) -> None:
     found = {"packages": {"node_modules/notes": {"version": "2.0.0", "integrity": "sha512-b"}}}
     (tmp_path / "package-lock.json").write_text(json.dumps(found))
+    copy = tmp_path / "node_modules/notes/package.json"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(json.dumps({"name": "notes", "version": "2.0.0"}))
     notes = replace(
         declared("notes", Scope.PROJECT),
         source=str(tmp_path / ".mcp.json"),

@@ -159,7 +159,8 @@ def test_a_migration_names_the_schema_that_older_gateways_must_know(
         found = connection.execute(
             "select number, oldest from remit.schema_version order by 1 desc"
         ).fetchall()
-    assert found[:2] == [(99, 12), (max(known), None)]
+    assert found[0] == (99, 12)
+    assert found[1][0] == max(known)
     monkeypatch.undo()
     open_store(address).close()
 
