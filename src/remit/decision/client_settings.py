@@ -8,6 +8,7 @@ blocks, and with an allow list, only listed servers pass. Last come the servers 
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
@@ -91,13 +92,17 @@ class ClientSettings:
 
     def ineffective_approval(self, server: str) -> SettingsRule | None:
         """Return the rule that would approve a project's server if the user trusted the folder."""
-        found = (
-            rule
-            for rule in self.rules
-            if (rule.effect is Effect.APPROVES and rule.subject == server)
-            or (rule.effect is Effect.APPROVES_ALL and rule.subject == "true")
-        )
-        return next((rule for rule in found if not self._counts(rule)), None)
+        return self._ineffective.get(server) or self._ineffective.get(None)
+
+    @cached_property
+    def _ineffective(self) -> dict[str | None, SettingsRule]:
+        """The first approval of each server, and None for one of all servers, that does not count."""
+        found: dict[str | None, SettingsRule] = {}
+        for rule in (*self._of(Effect.APPROVES), *self._of(Effect.APPROVES_ALL)):
+            is_of_all = rule.effect is Effect.APPROVES_ALL
+            if not self._counts(rule) and (not is_of_all or rule.subject == "true"):
+                found.setdefault(None if is_of_all else rule.subject, rule)
+        return found
 
     def permissions(self) -> list[PermissionRule]:
         """List the permission rules that count here.

@@ -19,9 +19,10 @@ UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 def waiting_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that wait for approval."""
     settings = ClientSettings(setup.rules)
+    rows = {tool.key: tool for tool in setup.tools}
     for item in setup.servers:
         if item.config_status is ConfigStatus.PENDING:
-            declaration, row = item.declaration, _row(item.declaration, setup)
+            declaration, row = item.declaration, rows.get(item.declaration.key)
             is_trusted = None if row is None else row.is_trusted
             rule = settings.ineffective_approval(declaration.server or "")
             place = None if rule is None else shorten(rule.source, setup.context)
