@@ -187,6 +187,7 @@ def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator
             trusts=sources.trusts,
             sandboxes=sources.sandboxes,
             foreign=sources.foreign,
+            lock=context.policy.lock,
         )
         if permit is not None:
             made = upstream(item.declaration, permit, deadline=DEADLINE)

@@ -130,21 +130,15 @@ def _owner(item: "Tool | Declaration") -> tuple[str | None, ...]:
 def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
     """Build the lock of a project from what is known about its servers."""
     from remit.trust.definition_pin import instructions_pin
-    from remit.trust.package_commands import package_command
-    from remit.trust.runner_files import launch_words, runner_directories
-    from remit.upstream.launch.installed_packages import installed_package
+    from remit.upstream.launch.installed_packages import launched_package
 
     machine, root = this_machine(), context.workspace.checkout
     locked: dict[Place, LockedServer] = {}
     for place, (declaration, *_) in servers.declared.items():
         launch = declaration.launch
-        words = [launch.command, *launch.args] if launch is not None and launch.command else []
-        command = package_command(words) if words else None
         package = None
-        if launch is not None and command is not None:
-            # From the root, wherever the command runs: a lock is the same in every directory.
-            directories = runner_directories(launch, launch_words(launch), root, root)
-            package = installed_package(command, root, machine.variables, machine.home, directories)
+        if launch is not None:
+            package = launched_package(launch, root, machine.variables, machine.home)
         tools = servers.listed.get(place)
         pins = None if tools is None else {tool.name: tool.pin or "" for tool in tools}
         said = instructions_pin(servers.instructions[place]) if place in servers.instructions else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from remit.decision.declarations import Key, Resolved
     from remit.decision.declared_launch import Launch
+    from remit.decision.definitions.project_lock import LockedPackage, ProjectLock
     from remit.decision.projects import Workspace
     from remit.trust.server_sandbox import Sandbox, ServerSandboxes
 
@@ -41,6 +42,8 @@ class StartPermit:
     sandbox: Sandbox | None  # that its processes start in; None: none is configured
     is_projects: bool = False  # it comes from a project, with the user's trust
     foreign: frozenset[str] = frozenset()  # variables of its repository, which the trust does not cover
+    package: LockedPackage | None = None  # that the project's lock has, and that must run
+    root: str = ""  # of the project with that lock
 
     def __post_init__(self, seal: object) -> None:
         if seal is not _SEAL:
@@ -65,6 +68,7 @@ def permit_start(
     trusts: Mapping[Key, str],
     sandboxes: ServerSandboxes,
     foreign: ForeignVariables,
+    lock: ProjectLock | None = None,
 ) -> StartPermit | None:
     """Permit starting a declared server; None if it may not start, or its entry is unavailable.
 
@@ -90,6 +94,8 @@ def permit_start(
         sandbox=sandboxes.of(declaration),
         is_projects=is_projects,
         foreign=foreign(declaration.client) if is_projects else frozenset(),
+        package=None if lock is None else lock.package_of(declaration),
+        root="" if lock is None else lock.root,
     )
 
 

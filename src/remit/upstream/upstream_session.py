@@ -147,7 +147,11 @@ class UpstreamSession:
     async def _live(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         upstream = self._upstream
         try:
-            ready = resources.ready(upstream, self._credential)
+            if upstream.permit is not None and upstream.permit.package is not None:
+                # To compare a package reads all its files.
+                ready = await anyio.to_thread.run_sync(resources.ready, upstream, self._credential)
+            else:
+                ready = resources.ready(upstream, self._credential)
         except NotReadyError as error:
             self.failure = error.failure
             raise LostError from None

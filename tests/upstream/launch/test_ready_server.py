@@ -1,8 +1,23 @@
+"""What a permit turns into, and what keeps a server from starting."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from remit.decision.declarations import Resolved
 from remit.decision.declared_launch import Launch, VariableSyntax
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+from remit.decision.kinds import ConfigStatus
+from remit.decision.projects import Workspace, identify
+from remit.decision.scopes import Scope
+from remit.trust.server_sandbox import ServerSandboxes
+from remit.trust.start_permit import permit_start
+from remit.upstream.launch.installed_packages import launched_package
 from remit.upstream.launch.ready_server import NotReadyError, make_ready
 from remit.upstream.upstream_model import Upstream
+from support.builders import declared
 from support.upstream_pools import upstream
 
 
@@ -36,3 +51,38 @@ def test_nothing_starts_without_a_permit() -> None:
     own = Upstream(key=("x",), label="x", client="claude-code", permit=None, source="Remit")
     with pytest.raises(NotReadyError, match="may not be started"):
         make_ready(own, {}, "/")
+
+
+def locked_server(root: Path, package: LockedPackage) -> Upstream:
+    """A trusted server of a project whose lock has a package."""
+    launch = Launch(command="npx", args=("-y", "notes"))
+    entry = replace(
+        declared("notes", Scope.PROJECT), launch=launch, source=str(root / ".mcp.json"), digest=launch.digest
+    )
+    workspace = Workspace(str(root), str(root), identify(str(root)))
+    servers = {(".mcp.json", "notes"): LockedServer(launch.digest, package)}
+    permit = permit_start(
+        Resolved(declaration=entry, config_status=ConfigStatus.ENABLED),
+        workspace,
+        home="/",
+        trusts={entry.key: launch.digest},
+        sandboxes=ServerSandboxes([], {}, workspace, "/"),
+        foreign=lambda _: frozenset(),
+        lock=ProjectLock(root=str(root), servers=servers),
+    )
+    assert permit is not None
+    return Upstream(key=entry.key, label="notes", client="claude-code", permit=permit, source=entry.source)
+
+
+def test_a_server_starts_only_with_the_package_of_the_projects_lock(tmp_path: Path) -> None:
+    copy = tmp_path / "node_modules/notes/package.json"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(json.dumps({"name": "notes", "version": "2.0.0"}), "utf-8")
+    now = launched_package(Launch(command="npx", args=("-y", "notes")), str(tmp_path), {}, "/")
+    assert now is not None
+    assert make_ready(locked_server(tmp_path, now), {}, "/").launch.command == "npx"
+    with pytest.raises(NotReadyError, match=r"`remit.lock`: its package: version 1.0.0 -> 2.0.0"):
+        make_ready(locked_server(tmp_path, now._replace(version="1.0.0")), {}, "/")
+    (copy.parent / "index.js").write_text("evil()", "utf-8")
+    with pytest.raises(NotReadyError, match=r"its package: files"):
+        make_ready(locked_server(tmp_path, now), {}, "/")

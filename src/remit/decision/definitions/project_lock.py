@@ -79,6 +79,12 @@ class ProjectLock(NamedTuple):
             return f"it is not in `{LOCK}`"
         return None if found.tools[tool.name] == tool.pin else f"its definition differs from `{LOCK}`"
 
+    def package_of(self, declaration: Declaration) -> LockedPackage | None:
+        """Return the locked package of a server of the project; None if the lock has none."""
+        place = lock_place(declaration, self.root)
+        found = None if place is None else self.servers.get(place)
+        return None if found is None else found.package
+
     def instructions_of(self, tool: Tool) -> str | None:
         """Return the locked pin of the instructions of a server; None if the lock does not have the server.
 

@@ -10,8 +10,7 @@ from remit.decision.tools import Tool
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.files.bounded_reader import this_machine
 from remit.text.untrusted_text import one_line
-from remit.trust.package_commands import package_command
-from remit.upstream.launch.installed_packages import installed_package
+from remit.upstream.launch.installed_packages import launched_package
 
 _LONGEST_NAME = 100
 _MOST_NAMED = 5  # tools of a server that differ from the lock
@@ -87,17 +86,15 @@ def replaced_packages(setup: ClientSetup) -> Iterator[Finding]:
     for declaration, launch in setup.launches:
         place = lock_place(declaration, setup.lock.root)
         locked = None if place is None else setup.lock.servers.get(place)
-        words = [launch.command, *launch.args] if launch.command else []
-        command = package_command(words) if words and locked is not None else None
-        if locked is None or locked.package is None or command is None:
+        if locked is None or locked.package is None:
             continue
-        now = installed_package(command, setup.lock.root, machine.variables, machine.home)
+        now = launched_package(launch, setup.lock.root, machine.variables, machine.home)
         for difference in package_differences(locked.package, now):
             yield finding_about(
                 declaration,
                 Severity.WARNING,
                 "lock",
-                reason=f"differs from `{LOCK}`: {difference}; its definitions are still compared",
+                reason=f"differs from `{LOCK}`: {difference}; the gateway does not start it",
                 fix="install the locked version; or review the new one, then run `remit lock`",
             )
 

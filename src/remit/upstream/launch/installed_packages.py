@@ -11,7 +11,8 @@ from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.files.formats import parse_toml
 from remit.text.json_values import as_list, as_object
-from remit.trust.package_commands import PackageKind
+from remit.trust.package_commands import PackageKind, package_command
+from remit.trust.runner_files import launch_words, runner_directories
 from remit.upstream.launch.npx_packages import EXACT, npx_cache
 from remit.upstream.launch.project_packages import project_package, read_lock
 from remit.upstream.launch.runtime_paths import names_in
@@ -19,6 +20,7 @@ from remit.upstream.launch.runtime_paths import names_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from remit.decision.declared_launch import Launch
     from remit.trust.package_commands import PackageCommand
     from remit.upstream.launch.project_packages import ProjectPackage
 
@@ -28,6 +30,20 @@ _PYPI_VERSION = re.compile(r"v?(\d[\w.+!-]*)")
 _RUN_COPIES = ("npx", "npm", "bunx", "bun")  # the others always fetch packages, whatever a project has
 _NPX = ("npx", "npm")  # use the cache of npx
 _NPM_LOCKS = ("npm-shrinkwrap.json", "package-lock.json")  # npm reads only the first that exists
+
+
+def launched_package(
+    launch: Launch, root: str, variables: Mapping[str, str], home: str
+) -> LockedPackage | None:
+    """Find what would run of the package of a project's server; None if its command names none.
+
+    It looks from the root, wherever the command runs: a lock is the same in every directory.
+    """
+    command = package_command([launch.command, *launch.args]) if launch.command else None
+    if command is None:
+        return None
+    directories = runner_directories(launch, launch_words(launch), root, root)
+    return installed_package(command, root, variables, home, directories)
 
 
 def installed_package(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from remit.configuration.file_paths import machine_path
 from remit.decision.declared_launch import Launch
+from remit.decision.definitions.project_lock import LOCK, package_differences
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.settings import data_directory
@@ -17,6 +18,7 @@ from remit.trust.server_sandbox import OpenedPaths, Sandbox, SandboxError
 from remit.trust.start_permit import StartPermit
 from remit.upstream.failures import missing, not_signed_in, secrets_of
 from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand
+from remit.upstream.launch.installed_packages import launched_package
 from remit.upstream.launch.variable_expansion import (
     CREDENTIAL,
     Expanded,
@@ -81,6 +83,7 @@ def make_ready(
     permit = upstream.permit
     if permit is None:
         raise NotReadyError(Failure(reason="may not be started", hint="`remit trust` shows why"))
+    _require_locked_package(permit, variables, home)
     foreign: frozenset[str] = frozenset()
     if permit.is_projects:
         foreign = permit.foreign | foreign_at_start(variables)
@@ -110,6 +113,20 @@ def make_ready(
     return ReadyServer(
         upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox, home=home
     )
+
+
+def _require_locked_package(permit: StartPermit, variables: Mapping[str, str], home: str) -> None:
+    """Compare what would run with the package in the project's lock, as far as that is known offline.
+
+    Raises:
+        NotReadyError: another version, or other files, would run.
+    """
+    if permit.package is None:
+        return
+    now = launched_package(permit.launch, permit.root, variables, home)
+    if difference := next(package_differences(permit.package, now), None):
+        hint = "install the locked version; or review the new one, then run `remit lock`"
+        raise NotReadyError(Failure(reason=f"differs from `{LOCK}`: {difference}", hint=hint))
 
 
 def _with_credential(
