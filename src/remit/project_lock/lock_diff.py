@@ -79,7 +79,7 @@ def _server(
 ) -> Iterator[tuple[str, Sequence[str]]]:
     if before.entry != now.entry:
         files = entry_change(before.entry, now.entry)
-        yield files or "its entry changed", details.changes(place, ENTRY)
+        yield (files, ()) if files else ("its entry changed", details.changes(place, ENTRY))
     yield from ((line, ()) for line in package_differences(before.package, now.package))
     if before.sandbox != now.sandbox:
         yield f"its sandbox: {before.sandbox or 'none'} -> {now.sandbox or 'none'}", ()
