@@ -222,8 +222,9 @@ def test_no_other_schema_passes_as_harmless_if_it_says_or_takes_more(world: Worl
 
 
 @pytest.mark.long
-def test_a_tool_that_comes_later_is_held_unless_all_that_it_says_is_about_reading(world: World) -> None:
+def test_a_tool_that_comes_later_is_held_whatever_it_says(world: World) -> None:
     first = numbered(0)
     added = [tool(name, description) for name, description in ADDED.items()]
     found = verdicts(world, [first], [first, *added, tool("count_pages", "Counts the pages of a note.")])
-    assert {name for name, verdict in found.items() if verdict in ("matters", "flagged")} == {*ADDED}
+    held = {name for name, verdict in found.items() if verdict in ("matters", "flagged")}
+    assert held == {*ADDED, "count_pages"}
