@@ -78,7 +78,7 @@ test-postgres: $(VENV)/.test ## Run the tests of store, registry, memory and iso
 	REMIT_TEST_STORE=postgres-without-filters $(BIN)/python -m pytest --numprocesses 2 tests/store/test_audit.py tests/store/test_usage_store.py tests/test_registry.py tests/proofs/test_isolation.py
 
 RULES := approvals audit catalog clients conditions configuration decision doctor filters inspection presentation python_tools scanning sessions simulation states text trust usage \
-	hooks/test_event.py cli/test_usage_command.py cli/test_suggest_command.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
+	hooks/test_event.py project_lock cli/trust cli/test_doctor_command.py cli/test_usage_command.py cli/test_suggest_command.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 $(addprefix tests/,$(RULES)) --cov --cov-report=term --cov-fail-under=100

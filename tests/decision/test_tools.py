@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.decision.kinds import Kind
-from remit.decision.tools import Definition, builtin_tool, demotion_reason, is_demoted, needs_person
+from remit.decision.tools import (
+    Definition,
+    builtin_tool,
+    definition_without_text,
+    demotion_reason,
+    is_demoted,
+    needs_person,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +67,11 @@ def test_other_names_and_other_clients_have_none() -> None:
     assert builtin_tool("Bsah", "claude-code") is None
     assert builtin_tool("Bash", "cursor") is None
     assert builtin_tool("Bash", None) is None
+
+
+def test_a_definition_without_its_text_keeps_the_name_and_whether_it_has_an_output_schema() -> None:
+    whole = Definition(name="mcp__a__b", server="a", tool="b", description="Reads.", output_schema='{"x": 1}')
+    bare = definition_without_text(whole)
+    assert (bare.name, bare.tool, bare.description) == ("mcp__a__b", "b", None)
+    assert bare.output_schema not in (None, whole.output_schema)
+    assert definition_without_text(Definition(name="x")).output_schema is None

@@ -140,3 +140,25 @@ def test_a_search_by_words_alone_says_so() -> None:
         query="q", results=[RankedTool(DEPLOY, VISIBLE, 0.3)], note="found by words alone: no model is set"
     )
     assert present(found).text.endswith("\n(found by words alone: no model is set)")
+
+
+def test_of_a_held_tool_only_its_name_and_the_reason_are_told() -> None:
+    held = Decision(verdict=Verdict.HIDDEN, gate=Gate.DEFINITION, reason="changed", unlock="accept it")
+    definitions = {COMMIT.key: Definition(name=COMMIT.name, input_schema='{"title": "Records"}')}
+    found = SearchResults(query="q", results=[RankedTool(COMMIT, held, 0.9)])
+    for text, content in (present(found), present(found, definitions=definitions)):
+        assert "Records" not in f"{text}{content}"
+        assert COMMIT.name in text
+        assert "changed" in text
+
+
+def test_a_server_says_how_to_learn_its_tools() -> None:
+    server = COMMIT._replace(name="mcp__my git__*", kind=Kind.MCP_SERVER, server="my git", description=None)
+
+    def told(tool: Tool, how: str | None = None) -> str:
+        results = SearchResults(query="q", results=[RankedTool(tool, VISIBLE, 0.9)])
+        return present(results, invoked=None if how is None else {tool.key: how})[0]
+
+    assert "not known yet: run `remit scan --connect 'my git'`" in told(server)
+    assert "search for a task to find more of its tools" in told(server._replace(listed_at=1))
+    assert "remit" not in told(server, "Search again.")

@@ -75,6 +75,7 @@ def test_what_only_a_person_may_invoke_says_so() -> None:
 def test_a_server_says_how_many_tools_it_has_or_why_none() -> None:
     assert how(server("git")) == "Search for a task to find its tools (3), and call them with `call_tool`."
     assert how(server("new")) == "Its tools are not known yet: search again in a moment."
+    assert how(server("bare")._replace(listed_at=1)) == "None of its tools is available here."
     broken = server("broken")._replace(failure="it said\nno license")
     assert how(broken) == "Its tools cannot be listed: it said no license. Only a person can fix that."
 

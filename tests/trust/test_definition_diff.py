@@ -2,6 +2,7 @@
 
 import pytest
 
+from remit.decision.tools import Definition
 from remit.trust.definition_diff import diff_lines
 from support.listed_tools import defined, tool
 
@@ -82,3 +83,8 @@ def test_a_value_of_another_type_is_shown_as_such() -> None:
         tool("find", annotations={"readOnlyHint": True}), tool("find", annotations={"readOnlyHint": "true"})
     )
     assert lines == ["- annotations.readOnlyHint: true", '+ annotations.readOnlyHint: "true"']
+
+
+def test_instructions_are_shown_sentence_by_sentence_under_their_own_word() -> None:
+    before, after = (Definition(name="x", description=text) for text in ("Be short.", "Be short. Be kind."))
+    assert diff_lines(before, after, is_instructions=True) == ["+ instructions: Be kind."]

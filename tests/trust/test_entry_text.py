@@ -1,10 +1,12 @@
+"""What a person reads of an entry."""
+
 from dataclasses import replace
 from typing import Any
 
 from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.kinds import ConfigStatus
 from remit.decision.scopes import Scope
-from remit.trust.entry_text import EntryText
+from remit.trust.entry_text import EntryText, entry_outline, outline_diff
 from remit.trust.server_sandbox import OpenedPaths, Sandbox
 from remit.trust.trust_rule import ServerTrust
 from support.builders import declared
@@ -85,3 +87,33 @@ def test_a_secret_of_the_user_is_hidden_wherever_it_is() -> None:
         "  runs    run '--key=***(16 characters)' '***(8 characters)'",
         "  env     NODE_PATH=/***(8 characters) (can change which code runs)",
     ]
+
+
+def test_an_entry_that_changed_shows_its_old_and_new_parts_without_secrets() -> None:
+    old = Launch(command="npx", args=("till@1",), env={"API_KEY": TOKEN, "MODE": "a"}, cwd="sub")
+    new = replace(old, args=("till@2",), env={"API_KEY": TOKEN, "MODE": "b"})
+    found = outline_diff(entry_outline(old), entry_outline(new))
+    assert found[0] == "- runs npx till@1"
+    assert "+ runs npx till@2" in found
+    assert [each[:15] for each in found if "MODE" in each] == ["- variable MODE", "+ variable MODE"]
+    assert TOKEN not in str(found)
+    assert outline_diff(["a"], ["a"]) == ["a part that looks like a secret changed, or one that is not shown"]
+
+
+def test_an_outline_has_addresses_and_headers_without_secrets() -> None:
+    launch = Launch(
+        transport=Transport.HTTP,
+        url=f"https://ada:{TOKEN}@x.test/mcp",
+        headers={"X-Mode": "a"},
+        headers_helper="https://helper.test",
+    )
+    assert TOKEN not in str(entry_outline(launch))
+    assert any(part.startswith("header X-Mode (value #") for part in entry_outline(launch))
+
+
+def test_a_server_that_was_trusted_with_another_entry_shows_the_difference_first() -> None:
+    launch = Launch(command="npx", args=("till@2",))
+    entry = replace(declared("till", Scope.PROJECT), launch=launch, digest="y")
+    item = ServerTrust(entry, ConfigStatus.ENABLED, "x", trusted_entry=("runs npx till@1",))
+    shown = list(EntryText(launch, (), lambda _: False).lines(item))
+    assert shown[:2] == ["  - runs npx till@1", "  + runs npx till@2"]

@@ -62,3 +62,9 @@ def test_what_was_rejected_flagged_or_not_inspected_is_accepted_by_its_own_name_
 )
 def test_only_their_own_name_means_instructions_and_nothing_else(name: str, is_named: bool) -> None:
     assert held(kind=Kind.MCP_SERVER).is_named(name) is is_named
+
+
+def test_a_tool_has_a_name_without_its_server_and_only_a_flagged_one_is_suspicious() -> None:
+    assert held().own_name == "find"
+    assert held(ChangeVerdict.FLAGGED).is_suspicious
+    assert not held().is_suspicious

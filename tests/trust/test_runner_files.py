@@ -55,6 +55,7 @@ def test_a_runner_in_the_text_of_a_shell_counts() -> None:
 def test_of_a_manifest_only_what_the_runner_follows_counts() -> None:
     assert keys("npx", "calc") == {"bin", "directories/bin"}
     assert {"scripts/calc", "scripts/precalc", "scripts/postcalc"} <= keys("npm", "run", "calc")
+    assert "scripts/./calc" not in keys("npm", "run", "./calc")
     assert {"bin", "packageManager", "scripts/calc"} <= keys("pnpm", "calc")
 
 
