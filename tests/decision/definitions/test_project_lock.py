@@ -41,4 +41,4 @@ def test_a_server_of_a_plugin_has_the_place_of_its_plugin() -> None:
     plugged = replace(declared("notes", Scope.PLUGIN), plugin="quill", project_hash="p")
     place = lock_place(plugged, "/shop")
     assert place == ("plugin quill", "notes")
-    assert is_of_plugin(place)
+    assert is_of_plugin(("plugin quill", "notes"))
