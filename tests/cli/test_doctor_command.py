@@ -282,6 +282,8 @@ def test_an_unpinned_package_is_named_with_its_version_here_unless_the_project_f
     sandbox.write(shop / "package-lock.json", {"packages": {"node_modules/@mcp/ledger": locked}})
     assert "@mcp/ledger@<version>" in fixes()["ledger"]  # npx reads no lock file, and would fetch another
     manifest = shop / "node_modules/@mcp/ledger/package.json"
+    sandbox.write(manifest, {"name": "@mcp/ledger", "version": "`rm -r ~`"})
+    assert "@mcp/ledger@<version>" in fixes()["ledger"]  # whatever a repository writes is not repeated
     sandbox.write(manifest, {"name": "@mcp/ledger", "version": "2026.8.30"})
     assert fixes()["ledger"] == "write `@mcp/ledger@2026.8.30`, the version here"
     sandbox.write(manifest, {"name": "@mcp/ledger", "version": "2026.8.31"})
