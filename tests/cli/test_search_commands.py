@@ -62,9 +62,7 @@ def test_a_server_whose_tools_are_not_known_is_found_with_the_command_that_lists
     )
 
 
-def test_the_tools_of_a_server_that_a_query_names_are_found_and_not_the_server(
-    sandbox: Sandbox, shop: Path
-) -> None:
+def test_a_server_that_a_query_names_is_found_with_its_tools(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write_state("time")
     offered = [
         Definition(name=f"mcp__time__{name}", server="time", tool=name, description=said)
@@ -77,8 +75,7 @@ def test_the_tools_of_a_server_that_a_query_names_are_found_and_not_the_server(
     for query in ("what time is it", "time", "the tools of time"):
         ran = sandbox.remit("search", query, "--json", cwd=shop)
         found = [each["name"] for each in json.loads(ran.stdout)["tools"]]
-        assert found[:2] == ["mcp__time__now", "mcp__time__zones"]
-        assert "mcp__time__*" not in found
+        assert found[:3] == ["mcp__time__*", "mcp__time__now", "mcp__time__zones"]
 
 
 def test_an_empty_query_is_an_error(sandbox: Sandbox, shop: Path) -> None:

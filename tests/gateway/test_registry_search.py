@@ -65,6 +65,7 @@ async def discover(served: LiveEndpoint, query: str, **asked: Any) -> list[tuple
 async def test_everything_is_found_with_how_it_is_invoked(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
+    of_server = "Search for a task to find its tools (3), and call them with `call_tool`."
     person = "Only a person can invoke it: ask the user to type `/publish`."
     broken = "Its tools cannot be listed: no license found. Only a person can fix that."
     agent = "Start it with your `Agent` tool: `subagent_type` is `auditor`."
@@ -77,7 +78,7 @@ async def test_everything_is_found_with_how_it_is_invoked(
             "storm warnings": ("weather@fair", "Use its parts: `/weather:forecast`."),
             "rain and sunshine": ("/weather:forecast", SKILL.format("weather:forecast")),
             "broken": ("mcp__broken__*", broken),
-            "git": ("git__status", "Call it directly: it is listed."),
+            "git": ("mcp__git__*", of_server),
             "what changed in the working tree": ("git__status", "Call it directly: it is listed."),
         }.items():
             assert (await discover(served, query))[0] == hit, query
