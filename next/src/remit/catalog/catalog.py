@@ -42,9 +42,7 @@ class Catalog:
         """Decide about every tool; the same object if nothing changed."""
         return self._index.at(snapshot)
 
-    def decide(
-        self, tool: Tool, snapshot: Snapshot, args: Mapping[str, object] | None = None
-    ) -> Decision:
+    def decide(self, tool: Tool, snapshot: Snapshot, args: Mapping[str, object] | None = None) -> Decision:
         """Decide about a call."""
         return decide(tool, self.context._replace(snapshot=snapshot, args=args))
 

@@ -12,6 +12,7 @@ from remit.decision import (
     Launch,
     Resolved,
     Scope,
+    Status,
     Transport,
     Workspace,
     ancestors,
@@ -46,7 +47,10 @@ class Scanner:
 
 
 def _files(home: str, workspace: Workspace) -> list[str]:
-    return [os.path.join(home, ".claude.json"), *(os.path.join(d, ".mcp.json") for d in ancestors(workspace.dir))]
+    return [
+        os.path.join(home, ".claude.json"),
+        *(os.path.join(d, ".mcp.json") for d in ancestors(workspace.dir)),
+    ]
 
 
 def _fingerprint(path: str) -> str:
@@ -92,6 +96,13 @@ def _servers(
         )
         place = ("claude-code", Kind.MCP_SERVER, scope, project_hash, dir, None, label, server_name(label))
         found.append(
-            Declaration(*place, source=path, launch=launch, digest=launch.digest, endpoint=launch.endpoint)
+            Declaration(
+                *place,
+                source=path,
+                launch=launch,
+                digest=launch.digest,
+                endpoint=launch.endpoint,
+                status=Status.NESTED if launch.starts_remit else Status.ENABLED,
+            )
         )
     return found
