@@ -1,7 +1,7 @@
 """Edits of other programs' files that can be taken back, even if others edited the file in between.
 
-What a file should say is computed on its parsed content. Splices only make the text, and a text counts only if
-it parses to exactly that content.
+What a file should say is computed on its parsed content. Splices only make the text, and a text counts only
+if it parses to exactly that content.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ class WrittenKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedFile:
-    """An edited file, and how to undo the edits; it holds only the replaced parts, so it copies no secrets."""
+    """An edited file, and how to undo the edits; it holds only the replaced parts, so no secrets."""
 
     path: str
     format: Format
@@ -82,7 +82,7 @@ def apply_edits(text: str | None, path: str, format: Format, edits: Sequence[Edi
     """
     before = after = _EMPTY[format] if text is None else text
     steps: list[Step] = []
-    if _is_blank(before) and before != _EMPTY[format]:  # a client may create an empty file
+    if _is_blank(before) and format is not Format.TOML:  # a client may create an empty file
         after = _EMPTY[format]
         steps.append([Splice(0, before, after)])
     with _path_in_errors(path):

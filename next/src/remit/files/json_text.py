@@ -250,11 +250,11 @@ class JsonText:
                 cuts.append((right, end))
             elif left is not None:
                 cuts.append((left, left + 1))
-        joined = [*_joined(sorted(cuts))]
-        edges = [container.start + 1, *(edge for cut in joined for edge in cut), container.end]
+        parts = [*joined(sorted(cuts))]
+        edges = [container.start + 1, *(edge for cut in parts for edge in cut), container.end]
         if not "".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)).strip(_SPACE):
-            joined = [(container.start + 1, container.end)]
-        for a, b in joined:
+            parts = [(container.start + 1, container.end)]
+        for a, b in parts:
             yield Splice(a, text[a:b], "")
 
     def _before_space(self, start: int, item: JsonItem) -> int:
@@ -361,8 +361,8 @@ def _refuse(constant: str) -> object:
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def _joined(cuts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Merge adjacent and overlapping cuts, which come in order."""
+def joined(cuts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Merge adjacent and overlapping parts, which come in order."""
     start = end = -1
     for a, b in cuts:
         if a > end:

@@ -8,7 +8,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple, cast
 
 from remit.files.formats import (
@@ -21,7 +21,7 @@ from remit.files.formats import (
     with_value,
     without_value,
 )
-from remit.files.json_text import Path, Splice, Step, splice
+from remit.files.json_text import Path, Splice, Step, joined, splice
 from remit.files.reading import FileError
 
 _MOST_POSITIONS = 5000
@@ -39,7 +39,7 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 _BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
 _SPACES = re.compile(r"[ \t]*")
-_REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
+_REST_OF_LINE = re.compile(r"[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)")
 _LINE_END = re.compile(r"\r?\n")
 _EMPTY_LINE_BEFORE = re.compile(r"\n(\r?\n)\Z")
 _EMPTY_LINES_BEFORE = re.compile(r"(?:\r?\n[ \t]*)+\Z")
@@ -209,15 +209,16 @@ def set_steps(
             raise FileError(f"`{'.'.join(path[:length])}` is not a table")
     expected = with_value(content, path, value)
     is_block = source is not None and source.lstrip().startswith("[") and isinstance(value, dict)
-    for entry in _entries(text) if not is_block else ():
+    for entry in _entries(text):
         if entry.path == path and not entry.is_header:
-            step = [Splice(entry.value, text[entry.value : entry.end], source or toml_value(value))]
+            new_text = toml_value(value) if source is None or is_block else source
+            step = [Splice(entry.value, text[entry.value : entry.end], new_text)]
             if _says(splice(text, step), expected):
                 return [step]
     steps: list[Step] = [] if current is None else [remove_step(text, path)]
     base = splice(text, steps[0]) if steps else text
-    additions = _additions(base, path, value, comment) if not is_block else [_at_end(base, source or "")]
-    for addition in additions:
+    blocks = [_at_end(base, source or "")] if is_block else []
+    for addition in chain(blocks, _additions(base, path, value, comment)):
         if _says(splice(base, [addition]), expected):
             return [*steps, [addition]]
     raise _uneditable(path)
@@ -232,7 +233,7 @@ def remove_step(text: str, path: Path) -> list[Splice]:
     content = parse_toml(text)
     if value_at(content, path) is None:
         return []
-    step = [Splice(start, text[start:end], "") for start, end in _cuts(text, path)]
+    step = [Splice(start, text[start:end], "") for start, end in joined(sorted(_cuts(text, path)))]
     made = splice(text, step)
     expected = without_value(content, path)
     if _says(made, expected):
@@ -306,6 +307,7 @@ def _additions(text: str, path: Path, value: object, comment: str) -> Iterator[S
             yield _after_line(text, entry, f"{text[entry.start : last_name.end()]}.{line}")
     if parent:
         yield _at_end(text, f"[{'.'.join(map(_quoted, parent))}]{newline}{line}{newline}")
+        yield from _additions(text, parent, {key: value}, "")  # the parent may be missing in an inline table
 
 
 def _after_line(text: str, entry: "_Entry", line: str) -> Splice:
