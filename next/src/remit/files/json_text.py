@@ -241,7 +241,7 @@ class JsonText:
             before = items[at - 1].end if at else container.start + 1
             after = items[at + 1].start if at + 1 < len(items) else container.end
             left, right = self._comma(before, item.start), self._comma(item.end, after)
-            start = self._before_space(before if left is None else left + 1, item)
+            start = self._before_space(before if left is None else left + 1, item, at + 1 in gone)
             cuts.append((start, item.end))
             if right is not None and (at < last_kept or ends_in_comma):
                 end = right + 1
@@ -257,15 +257,15 @@ class JsonText:
         for a, b in parts:
             yield Splice(a, text[a:b], "")
 
-    def _before_space(self, start: int, item: JsonItem) -> int:
-        """Return the start of the whitespace before an item, unless it ends a line comment."""
+    def _before_space(self, start: int, item: JsonItem, is_next_gone: bool) -> int:
+        """Return the start of the whitespace before an item, unless only it ends a line comment."""
         at = item.start
         while at > start and self.text[at - 1] in _SPACE:
             at -= 1
         is_after_comment = self.text[at - 1] != self._bare[at - 1]
         is_in_line = is_after_comment and not without_comments(f"{self.text[:at]}.").endswith(".")
         ends_line = re.match(r"[ \t]*,?[ \t]*\r?\n", self.text[item.end : item.end + 100])
-        return item.start if is_in_line and ends_line is None else at
+        return item.start if is_in_line and (is_next_gone or ends_line is None) else at
 
     def _after_comments(self, start: int, end: int) -> int:
         """Return the position after the last comment between two positions, else the first."""
