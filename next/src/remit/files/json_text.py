@@ -181,7 +181,8 @@ class JsonText:
                     )
                 elif not is_addition:
                     source = sources.get(inner)
-                    new_text = self._written_like(item, wanted[key]) if source is None else source
+                    indent = self._indent_at(item.start) if self._is_spread else None
+                    new_text = self._written(wanted[key], indent) if source is None else source
                     yield Splice(item.value_start, self.text[item.value_start : item.end], new_text)
             gone = {at for at, item in enumerate(container.items) if item.key not in wanted}
             new = [(key, value) for key, value in wanted.items() if key not in members]
@@ -297,14 +298,6 @@ class JsonText:
         """Return the leading whitespace of a position's line."""
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
         return line[: len(line) - len(line.lstrip(" \t"))]
-
-    def _written_like(self, item: JsonItem, value: object) -> str:
-        """Format a value like the one it replaces."""
-        is_one_line = "\n" not in self.text[item.value_start : item.end]
-        is_full = self.text[item.value_start] in "{[" and item.value not in ({}, [])
-        if is_one_line and (is_full or not self._is_spread):
-            return self._written(value, None)
-        return self._written(value, self._indent_at(item.start))
 
     def _written(self, value: object, indent: str | None) -> str:
         """Format a value on several lines at an indent, or on one line without one."""

@@ -7,8 +7,8 @@ differs in exactly the one value.
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from remit.files.formats import (
@@ -39,11 +39,8 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 _BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
 _SPACES = re.compile(r"[ \t]*")
+_CLOSING = re.compile(r"[ \t]*\]{0,2}")
 _REST_OF_LINE = re.compile(r"[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)")
-_LINE_END = re.compile(r"\r?\n")
-_EMPTY_LINE_BEFORE = re.compile(r"\n(\r?\n)\Z")
-_EMPTY_LINES_BEFORE = re.compile(r"(?:\r?\n[ \t]*)+\Z")
-_REMARKS = re.compile(r"(?:\r?\n[ \t]*(?:#[^\n]*)?)*\Z")
 
 
 class TomlText:
@@ -255,7 +252,7 @@ def _says(text: str, expected: object) -> bool:
 
 
 def _uneditable(path: Path) -> FileError:
-    table = ".".join(map(_quoted, path[:-1] or path))
+    table = _dotted(path[:-1] or path)
     return FileError(
         f"`{'.'.join(path[:-1] or path)}` is written in a form that cannot be edited in place",
         hint=f"write it as a table, `[{table}]`, and run this again",
@@ -277,99 +274,97 @@ def _at_end(text: str, lines: str) -> Splice:
 def _additions(text: str, path: Path, value: object, comment: str) -> Iterator[Splice]:
     """Yield the places for a value that is missing, best first."""
     *above, key = path
-    parent, newline = tuple(above), newline_of(text)
+    parent, newline, tail = tuple(above), newline_of(text), f"  # {comment}" if comment else ""
     setting = f"{_quoted(key)} = {toml_value(value)}"
-    line = f"{setting}  # {comment}" if comment else setting
     if isinstance(value, Mapping):
         members = cast("Mapping[str, object]", value).items()
         settings = (f"{_quoted(name)} = {toml_value(item)}" for name, item in members)
-        yield _at_end(text, newline.join((f"[{'.'.join(map(_quoted, path))}]", *settings, "")))
-    entries = _entries(text)
-    for entry in entries:
+        yield _at_end(text, newline.join((f"[{_dotted(path)}]", *settings, "")))
+    for entry in _entries(text):
         if entry.path == parent and not entry.is_header and text[entry.value] == "{":
             inside = text[entry.value + 1 : entry.end - 1].rstrip()
             at = entry.value + 1 + len(inside)
             yield Splice(at, "", f", {setting}" if inside else f" {setting}")
-    lines = [entry for entry in entries if entry.depth == 0]
-    for number, entry in enumerate(lines):
-        if entry.is_header and entry.path == parent:
-            *_, last = entry, *takewhile(lambda other: not other.is_header, lines[number + 1 :])
-            yield _after_line(text, last, line)
-    if not parent and (section := [*takewhile(lambda entry: not entry.is_header, lines)]):
-        yield _after_line(text, section[-1], line)
-    elif not parent:
+    sections = [(table, last) for table, last in _sections(text) if parent[: len(table)] == table]
+    for table, last in sorted(sections, key=lambda section: -len(section[0])):
+        if parent and len(table) < len(parent):
+            yield _at_end(text, f"[{_dotted(parent)}]{newline}{setting}{tail}{newline}")
+        prefix = "".join(f"{_quoted(name)}." for name in parent[len(table) :])
+        yield _after_line(text, last, f"{prefix}{setting}{tail}")
+    if parent:  # which may be missing in an inline table
+        yield from _additions(text, parent, {key: value}, "")
+
+
+def _sections(text: str) -> Iterator[tuple[Path, "_Entry | None"]]:
+    """Yield each table that has lines of its own, and its last line; the first is the top."""
+    table: Path = ()
+    last: _Entry | None = None
+    for entry in _entries(text):
+        if entry.depth == 0:
+            if entry.is_header:
+                yield table, last
+                table = entry.path
+            last = entry
+    yield table, last
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(map(_quoted, path))
+
+
+def _after_line(text: str, last: "_Entry | None", line: str) -> Splice:
+    """Add a line after that of an entry, with its indent, or at the start."""
+    newline = newline_of(text)
+    if last is None:
         first = len(BOM) if text.startswith(BOM) else 0
-        yield Splice(first, "", line + newline + (newline if text[first:].strip() else ""))
-    for entry in reversed(lines):
-        parts = len(parent) - entry.above
-        if not entry.is_header and parts > 0 and entry.path[: len(parent)] == parent:
-            *_, last_name = islice(_ONE_KEY.finditer(text, entry.start), parts)
-            yield _after_line(text, entry, f"{text[entry.start : last_name.end()]}.{line}")
-    if parent:
-        yield _at_end(text, f"[{'.'.join(map(_quoted, parent))}]{newline}{line}{newline}")
-        yield from _additions(text, parent, {key: value}, "")  # the parent may be missing in an inline table
-
-
-def _after_line(text: str, entry: "_Entry", line: str) -> Splice:
-    """Add a line after that of an entry, with its indent."""
-    newline, indent = newline_of(text), text[_line_start(text, entry.start) : entry.start].removeprefix(BOM)
-    end = text.find("\n", entry.end) + 1
+        return Splice(first, "", line + newline + (newline if text[first:].strip() else ""))
+    indent = text[_line_start(text, last.start) : last.start]
+    end = text.find("\n", last.end) + 1
     return (
         Splice(end, "", f"{indent}{line}{newline}") if end else Splice(len(text), "", newline + indent + line)
     )
 
 
 def _line_start(text: str, at: int) -> int:
-    return text.rfind("\n", 0, at) + 1
+    return text.rfind("\n", 0, at) + 1 or (len(BOM) if text.startswith(BOM) else 0)
 
 
 def _cuts(text: str, path: Path) -> Iterator[tuple[int, int]]:
     """Find the lines, or the part of a line, of all that is at and below a path."""
     entries = _entries(text)
-    lines = [entry for entry in entries if entry.depth == 0]
-    done = at = 0
-    while at < len(lines):
-        entry = lines[at]
-        at += 1
-        if entry.path[: len(path)] != path:
-            continue
-        if entry.is_header:
-            while at < len(lines) and (not lines[at].is_header or lines[at].path[: len(path)] == path):
-                at += 1
-            start, done = _block(text, entry, lines[at].start if at < len(lines) else len(text))
-        else:
-            start, done = _line(text, entry)
-        yield start, done
-    if not done:
+    run: list[_Entry] = []  # lines that go together
+    header: _Entry | None = None
+    is_cut = False
+    for entry in (entry for entry in entries if entry.depth == 0):
+        header = entry if entry.is_header else header
+        if entry.path[: len(path)] == path or (header is not None and header.path[: len(path)] == path):
+            run.append(entry)
+        elif run:
+            yield _lines(text, run)
+            run, is_cut = [], True
+    if run:
+        yield _lines(text, run)
+    elif not is_cut:
         yield from (_member(text, entry) for entry in entries if entry.path == path and not entry.is_in_list)
 
 
-def _line(text: str, entry: "_Entry") -> tuple[int, int]:
-    start = _line_start(text, entry.start)
-    end = cast("re.Match[str]", _REST_OF_LINE.match(text, entry.end)).end()
-    if start and text[end - 1] != "\n":  # the last line goes with the end of the one before
-        start -= 2 if text[:start].endswith("\r\n") else 1
-    return start or (len(BOM) if text.startswith(BOM) else 0), end
-
-
-def _block(text: str, header: "_Entry", next_start: int) -> tuple[int, int]:
-    """Return the lines of a table; remarks before the next table stay.
-
-    At the end of the text, the empty lines before it go too; between two tables, one that separated it.
-    """
-    start, end = _line_start(text, header.start), _line_start(text, next_start)
-    if next_start == len(text):
-        gap = _EMPTY_LINES_BEFORE.search(text, 0, start)
-        if gap is None:
-            return start or (len(BOM) if text.startswith(BOM) else 0), next_start
-        return (
-            cast("re.Match[str]", _LINE_END.match(text, gap.start())).end() if gap.start() else 0
-        ), next_start
-    remarks = cast("re.Match[str]", _REMARKS.search(text, start, end))
-    line_end = _LINE_END.match(text, remarks.start())
-    last = line_end.end() if line_end else remarks.start()
-    before = _EMPTY_LINE_BEFORE.search(text, 0, start)
-    return (before.start(1) if before and _LINE_END.match(text, last) else start), last
+def _lines(text: str, run: Sequence["_Entry"]) -> tuple[int, int]:
+    """Return the lines of a run, with the empty ones before it that nothing needs; remarks after it stay."""
+    start = _line_start(text, run[0].start)
+    end = cast("re.Match[str]", _REST_OF_LINE.match(text, run[-1].end)).end()
+    is_last, before = not text[end:].strip(), text[:start].rstrip(" \t\r\n")
+    if run[0].is_header and is_last and before.removeprefix(BOM):
+        start = text.find("\n", len(before)) + 1
+        end = len(text)
+    elif (
+        run[0].is_header
+        and text[:start].endswith(("\n\n", "\n\r\n"))
+        and text[end : end + 2].startswith(("\n", "\r\n"))
+    ):
+        start -= len(newline_of(text))
+    if start and end == len(text) and text[end - 1] != "\n":  # goes with the end of the line before
+        start = len(text[:start].removesuffix("\n").removesuffix("\r"))
+    return start, end
 
 
 def _member(text: str, entry: "_Entry") -> tuple[int, int]:
@@ -390,7 +385,6 @@ class _Entry(NamedTuple):
     start: int
     value: int  # of a header: its name
     end: int
-    above: int  # how many keys of the path come from the table that it stands in
     depth: int = 0  # of inline tables and lists around it
     is_header: bool = False
     is_in_list: bool = False
@@ -427,9 +421,8 @@ class _Scanner:
         if name is None:
             return ()
         path = _names(name[0])
-        end = self._text.find("\n", name.end())
-        self._at = len(self._text) if end < 0 else end
-        self.entries.append(_Entry(path, start, name.start(), name.end(), 0, is_header=True))
+        self._at = cast("re.Match[str]", _CLOSING.match(self._text, name.end())).end()
+        self.entries.append(_Entry(path, start, name.start(), self._at, is_header=True))
         return path
 
     def _is_pair(self, table: Path, depth: int, *, is_in_list: bool) -> bool:
@@ -443,7 +436,7 @@ class _Scanner:
         self._at = value = cast("re.Match[str]", _SPACES.match(self._text, self._at + 1)).end()
         path, number = (*table, *_names(name[0])), len(self.entries)
         self._value(path, depth, is_in_list=is_in_list)
-        entry = _Entry(path, name.start(), value, self._at, len(table), depth, is_in_list=is_in_list)
+        entry = _Entry(path, name.start(), value, self._at, depth, is_in_list=is_in_list)
         self.entries.insert(number, entry)
         return True
 
