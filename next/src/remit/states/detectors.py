@@ -122,6 +122,9 @@ class Look:
                     return _value(detector, bases, self._workspace)
                 case _:
                     return _entities(detector, bases, self._workspace)
+        except FileError as error:
+            parts = (detector.file or detector.value[0], error.place, error.reason)
+            return Observation(None, ": ".join(filter(None, parts)))
         except Exception as error:  # one failing detector must not break the others
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
@@ -238,8 +241,6 @@ def _glob(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Obs
     except WalkLimitError as error:
         is_certain = detector.amount.sign in (">=", ">") and detector.amount.holds(count)
         return Observation(True if is_certain else None, f"{error}; {count:,} of them match {pattern}")
-    except FileError as error:
-        return Observation(None, f"{pattern}: {error.reason}")
     return Observation(detector.amount.holds(count), f"{count:,} match {pattern}", count)
 
 
@@ -373,10 +374,7 @@ _NOTHING = object()
 def _value(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation:
     """Check that a file has a value, or the expected one."""
     path, _, keys = detector.value[0].rpartition("#")
-    try:
-        content = _content(path, bases, workspace)
-    except FileError as error:
-        return Observation(None, ": ".join(filter(None, (path, error.place, error.reason))))
+    content = _content(path, bases, workspace)
     if content is _NOTHING:
         return Observation(False, f"there is no {path}")
     value, wanted = _value_at(content, keys), detector.equals
@@ -393,10 +391,7 @@ def _entities(detector: Detector, bases: Sequence[str], workspace: Workspace) ->
     path, sign, keys = detector.value[0].rpartition("#")
     if not sign:
         return _glob(detector, bases, workspace)
-    try:
-        value = _value_at(_content(path, bases, workspace), keys)
-    except FileError as error:
-        return Observation(None, ": ".join(filter(None, (path, error.place, error.reason))))
+    value = _value_at(_content(path, bases, workspace), keys)
     count = len(cast("list[object]", value)) if isinstance(value, list | dict) else 0
     return Observation(detector.amount.holds(count), f"there are {count:,}", count)
 
