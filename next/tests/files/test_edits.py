@@ -2,21 +2,16 @@
 
 import json
 import random
-import tomllib
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.errors import FileChangeError
 from remit.files import (
     Edit,
     EditedFile,
     FileError,
     Format,
-    WrittenKey,
     apply_edits,
     are_in_place,
     parse_json,
