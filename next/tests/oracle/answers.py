@@ -229,7 +229,7 @@ def digest(value: object) -> str:
 def discovered(gateway: Gateway, query: str) -> list[str]:
     """Find tools as an agent does."""
     answer = gateway.ask("tools/call", name="discover_tools", arguments={"query": query})
-    tools = answer["result"]["structuredContent"]["tools"]
+    tools = answer.get("result", {}).get("structuredContent", {}).get("tools", ())
     return [tool["name"] for tool in tools if MEMORY not in tool["name"]]
 
 
