@@ -2,21 +2,16 @@
 
 import json
 import random
-import tomllib
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.errors import FileChangeError
 from remit.files import (
     Edit,
     EditedFile,
     FileError,
     Format,
-    WrittenKey,
     apply_edits,
     are_in_place,
     parse_json,
@@ -125,8 +120,8 @@ def attacked_content(content: Any, chance: random.Random) -> Any:
     for _ in range(chance.randrange(1, 5)):
         holder: Any = content
         while True:
-            inner = [item for item in (holder.values() if isinstance(holder, dict) else holder)]
-            inner = [item for item in inner if isinstance(item, dict | list) and item]
+            items = holder.values() if isinstance(holder, dict) else holder
+            inner = [item for item in items if isinstance(item, dict | list) and item]
             if not inner or chance.random() < 0.3:
                 break
             holder = chance.choice(inner)

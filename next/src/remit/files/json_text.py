@@ -92,6 +92,7 @@ class JsonText:
         marked = f" {text[1:]}" if text.startswith(BOM) else text
         self._bare = without_comments(marked) if lenient else marked
         self._plain = without_trailing_commas(self._bare) if lenient else marked
+        self.trailing_commas = self._bare.count(",") - self._plain.count(",")
         self._containers: dict[int, _Container] = {}
         self._start = self._skip(0)
         if self._start == len(self._plain):

@@ -54,6 +54,7 @@ class TomlText:
         """
         self.text = text
         self.content = parse_toml(text)
+        self.trailing_commas = 0  # of inline tables; there are none in TOML
         self._comments = comments
 
     def source(self, path: Path) -> str | None:
@@ -361,7 +362,7 @@ def _lines(text: str, run: Sequence["_Entry"]) -> tuple[int, int]:
         and text[:start].endswith(("\n\n", "\n\r\n"))
         and text[end : end + 2].startswith(("\n", "\r\n"))
     ):
-        start -= len(newline_of(text))
+        start -= 2 if text[:start].endswith("\r\n") else 1
     if start and end == len(text) and text[end - 1] != "\n":  # goes with the end of the line before
         start = len(text[:start].removesuffix("\n").removesuffix("\r"))
     return start, end
