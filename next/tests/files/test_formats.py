@@ -65,7 +65,9 @@ def test_jsonc_may_have_comments_and_trailing_commas(text: str, value: object) -
     assert parse_jsonc(text) == value
 
 
-@pytest.mark.parametrize("text", ['{"a": 1 /*', '"' + '\\"' * 200_000, "{" + "/*" * 200_000])
+@pytest.mark.parametrize(
+    "text", ["[,]", '{"a": [1,,]}', '{"a": 1 /*', '"' + '\\"' * 200_000, "{" + "/*" * 200_000]
+)
 def test_what_is_no_jsonc_is_refused_at_once(text: str) -> None:
     with pytest.raises(FileError, match="not valid JSON"):
         parse_jsonc(text)

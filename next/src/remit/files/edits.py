@@ -16,6 +16,7 @@ from remit.errors import FileChangeError
 from remit.files.formats import BOM, is_same, parse_jsonc, value_at, with_value, without_value
 from remit.files.json_text import JsonText, Path, Splice, SpliceError, Step, inverse, splice
 from remit.files.reading import FileError
+from remit.text import as_list
 
 if TYPE_CHECKING:
     from remit.files.toml_text import TomlText
@@ -184,7 +185,7 @@ def _without(content: dict[str, Any], edited: EditedFile) -> tuple[dict[str, Any
         elif current is not None and _are_lists(current[0], key.value) and not is_same(current[0], key.value):
             for item in key.value:
                 content = _without_item(content, key.path, item)
-            for item in earlier[0] if earlier is not None and _are_lists(earlier[0]) else ():
+            for item in as_list(earlier[0]) if earlier is not None else ():
                 if not _stands(content, edit := Edit(key.path, item, is_item=True)):
                     content = _with_edit(content, edit)
         elif current is not None:
@@ -277,7 +278,7 @@ def _stands(content: object, edit: Edit) -> bool:
     if current is None:
         return False
     if edit.is_item:
-        return isinstance(current[0], list) and any(is_same(item, edit.value) for item in current[0])
+        return any(is_same(item, edit.value) for item in as_list(current[0]))
     return is_same(current[0], edit.value)
 
 
