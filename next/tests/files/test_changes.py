@@ -192,3 +192,36 @@ def test_an_observer_hears_of_each_change_before_it_is_made(tmp_path: Path) -> N
         change_file(str(file), lambda _: "x")
     change_file(str(file), lambda _: "y")
     assert changes == [(FileChange(str(file.resolve()), None, "x", (str(file.parent.resolve()),)), False)]
+
+
+def test_a_write_that_no_timestamp_shows_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+    frozen, stat_of = file.stat(), os.stat
+
+    def coarse(path: str, **options: bool) -> os.stat_result:
+        return frozen if str(path) == str(file) else stat_of(path, **options)
+
+    seen: list[str | None] = []
+
+    def change(text: str | None) -> str:
+        seen.append(text)
+        if len(seen) == 1:
+            with open(file, "r+") as theirs:
+                theirs.write("two")
+        return f"{text}!"
+
+    monkeypatch.setattr(os, "stat", coarse)
+    change_file(str(file), change)
+    assert (seen, file.read_text()) == (["one", "two"], "two!")
+
+
+def test_a_file_and_its_directory_are_on_disk_before_the_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+    )  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType] - a descriptor
+    change_file(str(tmp_path / "a.json"), lambda _: "x")
+    assert synced == [False, True]

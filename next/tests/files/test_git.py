@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,15 @@ def test_the_first_link_on_the_way_to_a_file_in_a_checkout_is_named(main: Path) 
     assert link_in_checkout(str(main / "link/inner/x"), str(main)) == str(main / "link")
     assert link_in_checkout(str(main / "real/x"), str(main)) is None
     assert link_in_checkout("/etc/hosts", str(main)) is None
+
+
+def test_git_is_never_run(main: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (main / "a").write_text("")
+    git("add", "a", cwd=main)
+    git("config", "core.fsmonitor", f"touch {main}/ran; false", cwd=main)
+    started: list[object] = []
+    for module, name in ((os, "posix_spawn"), (subprocess, "Popen"), (os, "fork"), (os, "system")):
+        monkeypatch.setattr(module, name, lambda *words, **_: started.append(words))
+    assert locate(str(main)).project.path == str(main)
+    assert is_tracked(str(main / "a"))
+    assert (started, (main / "ran").exists()) == ([], False)

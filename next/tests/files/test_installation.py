@@ -128,9 +128,11 @@ def test_a_remit_that_only_a_variable_makes_visible_cannot_be_started_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     results = iter((1, 0))
-    monkeypatch.setattr(
-        subprocess, "run", lambda *_, **__: subprocess.CompletedProcess[bytes]([], next(results, 1))
-    )
+
+    def run(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess([], next(results, 1))
+
+    monkeypatch.setattr(subprocess, "run", run)
     words = own_command()
     assert words[-5:] == [sys.executable, "-E", "-P", "-m", "remit"]
     monkeypatch.setattr(sys, "executable", "/other/python")

@@ -94,7 +94,7 @@ def test_an_item_goes_with_its_comma_and_leaves_the_comment_beside_it() -> None:
 
 def test_of_duplicate_keys_the_last_counts_and_all_go() -> None:
     text = '{"a": 1, "b": 0, "a": 2}'
-    assert JsonText(text).content["a"] == 2
+    assert (JsonText(text).content["a"], JsonText(text).source(("a",))) == (2, "2")
     assert edited(text, Edit(("a",), 3)) == '{"a": 1, "b": 0, "a": 3}'
     _, record = apply_edits('{"b": 0}', "/f", Format.JSON, [Edit(("a",), 2)])
     assert put_back(text, record)[0] == '{"b": 0}'

@@ -21,14 +21,15 @@ def test_a_private_file_and_its_directory_are_for_their_user_alone(tmp_path: Pat
 
 
 def test_a_private_file_is_not_opened_through_a_link_of_any_kind(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
+    theirs, others = tmp_path / "theirs", tmp_path / "others"
     theirs.write_text("keep")
-    (tmp_path / "soft").symlink_to(theirs)
+    others.write_text("keep")
+    (tmp_path / "soft").symlink_to(others)
     os.link(theirs, tmp_path / "hard")
     for name in ("soft", "hard"):
         with pytest.raises(OSError, match=r"link|symbolic"):
             open_private(str(tmp_path / name), os.O_WRONLY | os.O_TRUNC)
-    assert theirs.read_text() == "keep"
+    assert theirs.read_text() == others.read_text() == "keep"
 
 
 def test_a_file_that_existed_becomes_private_when_it_is_opened(tmp_path: Path) -> None:
