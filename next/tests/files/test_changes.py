@@ -220,8 +220,10 @@ def test_a_file_and_its_directory_are_on_disk_before_the_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[bool] = []
-    monkeypatch.setattr(
-        os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
-    )  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType] - a descriptor
+
+    def fsync(descriptor: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+
+    monkeypatch.setattr(os, "fsync", fsync)
     change_file(str(tmp_path / "a.json"), lambda _: "x")
     assert synced == [False, True]

@@ -288,8 +288,12 @@ def test_git_is_never_run(main: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git("add", "a", cwd=main)
     git("config", "core.fsmonitor", f"touch {main}/ran; false", cwd=main)
     started: list[object] = []
+
+    def start(*words: object, **_: object) -> None:
+        started.append(words)
+
     for module, name in ((os, "posix_spawn"), (subprocess, "Popen"), (os, "fork"), (os, "system")):
-        monkeypatch.setattr(module, name, lambda *words, **_: started.append(words))
+        monkeypatch.setattr(module, name, start)
     assert locate(str(main)).project.path == str(main)
     assert is_tracked(str(main / "a"))
     assert (started, (main / "ran").exists()) == ([], False)
