@@ -1,0 +1,290 @@
+"""An index in memory: it scores words as SQLite's FTS5 does, and compares vectors."""
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial, reduce
+from typing import NamedTuple, cast
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from remit.search.documents import Columns, QueryTerms
+from remit.search.models import Vector
+from remit.search.ranking import Form, Fusion, Hit
+
+COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
+PAIR_WEIGHT = 0.5  # weight of two adjacent words, relative to one word
+SIMILAR_WEIGHT = 0.5  # weight of a verb that tools use for a word of the query
+QUOTE_WEIGHT = 3.0  # weight of BM25 in a document that contains every word of a query
+RARE = 10  # a word is telling if at most every tenth document contains it
+
+_SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
+_SHIFT = 32  # bits per term number
+_RAREST = 1e-6  # weight of a term that occurs in at least half of all documents, as in FTS5
+_DIGITS = 6  # more digits would depend on the order of addition
+_NOISE = 10.0**-_DIGITS
+_BITS = 62  # words that a number can tell apart
+_FEW = 4  # compare only the selection if the index is at least this many times larger
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
+Rows = NDArray[np.int32]
+Tokenizer = Callable[[str], list[str]]
+
+
+class Index:
+    """Finds documents by words and by meaning; the `document` of a hit is the position of its columns."""
+
+    def __init__(self, columns: Sequence[Columns], vectors: Sequence[Vector | None] | None = None) -> None:
+        self._size = len(columns)
+        self._vectors, self._has_vector = _matrix(vectors or [None] * self._size)
+        self._all_have_vectors = bool(self._has_vector.all())
+        self._words = _Numbered()
+        used, counts, identifiers, at = array("i"), array("i"), array("i"), array("i")
+        plain, stemmed = tokenizers()
+        for row, texts in enumerate(columns):
+            for text in texts[: len(COLUMN_WEIGHTS)]:
+                words = self._words.all(plain(text)) if text else ()
+                used.extend(words)
+                counts.append(len(words))
+            words = self._words.all(plain(texts.identifiers)) if texts.identifiers else ()
+            identifiers.extend(words)
+            at.extend([row] * len(words))
+        self._stems = _Numbered()
+        lengths = np.frombuffer(counts, np.int32).reshape(self._size, len(COLUMN_WEIGHTS))
+        cells = np.repeat(np.arange(lengths.size), lengths.ravel())
+        rows: Rows = (cells // len(COLUMN_WEIGHTS)).astype(np.int32)
+        weights = np.array(COLUMN_WEIGHTS, np.float32)[cells % len(COLUMN_WEIGHTS)]
+        stem_of = np.array(self._stems.all(stemmed(" ".join(self._words))), np.int64)
+        stems = stem_of[np.frombuffer(used, np.int32)]
+        norms = _norms(lengths.sum(axis=1))
+        self._postings = _postings(stems, len(self._stems), rows, weights, norms)
+        has_next = cells[:-1] == cells[1:]  # the next term is in the same column of the same document
+        pairs, pair_ids = np.unique(((stems[:-1] << _SHIFT) | stems[1:])[has_next], return_inverse=True)
+        self._pairs: Numbers = pairs
+        self._pair_postings = _postings(
+            pair_ids, len(pairs), rows[:-1][has_next], weights[:-1][has_next], norms
+        )
+        self._spelled = np.concatenate((np.frombuffer(used, np.int32), np.frombuffer(identifiers, np.int32)))
+        self._spelled_rows = np.concatenate((rows, np.frombuffer(at, np.int32)))
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any document has a vector."""
+        return bool(self._has_vector.any())
+
+    def contains(self, word: str) -> bool:
+        """Return whether a document contains a word, in whatever form."""
+        plain, stemmed = tokenizers()
+        return any(it in self._words for it in plain(word)) or any(it in self._stems for it in stemmed(word))
+
+    def hits(
+        self,
+        terms: QueryTerms,
+        vectors: Sequence[Vector],
+        fusion: Fusion,
+        depth: int,
+        among: Sequence[int] | None = None,
+    ) -> list[Hit]:
+        """Find the documents with the highest scores, and the best of those that contain a telling word.
+
+        Ties keep the order of the documents. The first vector is the query's, the others are its parts'.
+        """
+        chosen = None if among is None else np.array(among, np.int64)
+        rows = np.arange(self._size) if chosen is None else chosen
+        by_words = self._by_words(terms)[rows]
+        telling, forms = self._keywords(terms.words, chosen)
+        telling, forms = telling[rows], forms[rows]
+        meanings = self._by_meaning(vectors[0], chosen) if vectors else None
+        has_vector = self._has_vector[rows]
+        sums, is_hit = by_words, (by_words > 0) | (telling > 0)
+        if meanings is not None:
+            lone = by_words * np.float32(fusion.lone_word_weight)
+            sums = np.where(has_vector, meanings + by_words * np.float32(fusion.word_weight), lone)
+            is_hit |= has_vector
+        best = _best(sums, depth, is_hit)
+        for extra in (telling > 0, forms == Form.SPELLED):
+            best = np.union1d(best, _best(sums, depth, extra)) if extra.any() else best
+        best = best[np.argsort(-_rounded(sums[best]), kind="stable")]
+        hits = zip(
+            rows[best].tolist(),
+            _rounded(by_words[best]).tolist(),
+            self._known(rows[best], None if meanings is None else meanings[best]),
+            self._known(rows[best], self._by_parts(vectors[1:], rows[best])),
+            telling[best].tolist(),
+            forms[best].tolist(),
+            strict=True,
+        )
+        return [Hit(*values) for values in hits]
+
+    def _by_words(self, terms: QueryTerms) -> Floats:
+        stemmed = tokenizers()[1]
+        totals = np.zeros(self._size, np.float32)
+        for stem in stemmed(" ".join(terms.words)):
+            self._add([stem], 1.0, totals)
+        for pair in terms.pairs:
+            self._add(stemmed(pair), PAIR_WEIGHT, totals)
+        for text in terms.similar:
+            self._add(stemmed(text), SIMILAR_WEIGHT, totals)
+        if quoted := sorted((self._rows_of(stem) for stem in stemmed(" ".join(terms.quote))), key=len):
+            totals[reduce(partial(np.intersect1d, assume_unique=True), quoted)] *= np.float32(QUOTE_WEIGHT)
+        return totals
+
+    def _add(self, stems: Sequence[str], weight: float, totals: Floats) -> None:
+        """Add the scores of a word, or of two adjacent ones, to the documents that contain it."""
+        match [self._stems.get(stem) for stem in stems]:
+            case [int(number)]:
+                self._postings.add(number, weight, totals)
+            case [int(first), int(second)]:
+                pair = (first << _SHIFT) | second
+                at = int(np.searchsorted(self._pairs, pair))
+                if at < len(self._pairs) and self._pairs[at] == pair:
+                    self._pair_postings.add(at, weight, totals)
+            case _:
+                pass
+
+    def _rows_of(self, stem: str) -> Rows:
+        number = self._stems.get(stem)
+        return np.empty(0, np.int32) if number is None else self._postings.of(number)[0]
+
+    def _keywords(self, words: Sequence[str], among: Numbers | None) -> tuple[Numbers, Numbers]:
+        """Return which telling words each document contains, as bits, and for a single word in which form."""
+        plain, stemmed = tokenizers()
+        telling, forms = np.zeros(self._size, np.int64), np.zeros(self._size, np.int64)
+        stems = list(dict.fromkeys(stemmed(" ".join(words))))
+        visible = None if among is None else np.isin(np.arange(self._size), among)
+        most = (self._size if among is None else len(among)) // RARE
+        for bit, stem in enumerate(stems[:_BITS]):
+            rows = self._rows_of(stem)
+            if len(stems) == 1 or (len(rows) if visible is None else visible[rows].sum()) <= most:
+                telling[rows] |= 1 << bit
+        if len(stems) == 1:
+            forms[telling > 0] = Form.STEM
+            number = self._words.get(plain(words[0])[0])
+            spelled = self._spelled_rows[self._spelled == (-1 if number is None else number)]
+            telling[spelled], forms[spelled] = 1, Form.SPELLED
+        return telling, forms
+
+    def _by_meaning(self, vector: Vector, among: Numbers | None) -> Floats | None:
+        query = np.frombuffer(vector, "<f4")
+        if not self._vectors.size or len(query) != self._vectors.shape[1]:  # of another model
+            return None
+        if among is None:
+            return self._vectors @ query
+        if len(among) * _FEW < self._size:
+            return self._vectors[among] @ query
+        return (self._vectors @ query)[among]
+
+    def _by_parts(self, vectors: Sequence[Vector], rows: Numbers) -> Floats | None:
+        if not vectors or not self._vectors.size or len(vectors[0]) != self._vectors.shape[1] * 4:
+            return None
+        parts = np.stack([np.frombuffer(vector, "<f4") for vector in vectors])
+        return (self._vectors[rows] @ parts.T).max(axis=1)
+
+    def _known(self, rows: Numbers, cosines: Floats | None) -> list[float | None]:
+        """Round cosines, with None for a document without a vector."""
+        if cosines is None:
+            return [None] * len(rows)
+        pairs = zip(_rounded(cosines).tolist(), self._has_vector[rows].tolist(), strict=True)
+        return [cosine if has_vector else None for cosine, has_vector in pairs]
+
+
+class _Numbered(dict[str, int]):
+    """Numbers terms in order of first use."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+    def all(self, terms: Iterable[str]) -> list[int]:
+        """Return the numbers of terms."""
+        return list(map(self.__getitem__, terms))
+
+
+class _Postings(NamedTuple):
+    """The documents of each numbered term, with the score that the term adds to each."""
+
+    starts: Numbers  # where each term starts in the next two arrays, and the end of the last
+    rows: Rows
+    impacts: Floats
+
+    def of(self, number: int) -> tuple[Rows, Floats]:
+        """Return the documents of a term, each once, and their scores."""
+        part = slice(self.starts[number], self.starts[number + 1])
+        return self.rows[part], self.impacts[part]
+
+    def add(self, number: int, weight: float, totals: Floats) -> None:
+        """Add the scores of a term to its documents' totals."""
+        rows, impacts = self.of(number)
+        totals[rows] += np.float32(weight) * impacts
+
+
+def _postings(
+    terms: Numbers, count: int, rows: Rows, weights: Floats, norms: NDArray[np.float64]
+) -> _Postings:
+    """Add up the occurrences of terms: their rarity, times BM25's saturation for frequent ones."""
+    size = max(len(norms), 1)
+    keys = terms * size + rows
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    often = np.add.reduceat(weights, firsts, dtype=np.float64) if len(firsts) else np.zeros(0)
+    numbers, where = np.divmod(keys[firsts], size)
+    documents = np.bincount(numbers, minlength=count)
+    rarity = np.maximum(np.log((size - documents + 0.5) / (documents + 0.5)), _RAREST)
+    impacts = rarity[numbers] * often * (_SATURATION + 1) / (often + norms[where])
+    starts = np.concatenate(([0], np.cumsum(documents)))
+    return _Postings(starts, where.astype(np.int32), impacts.astype(np.float32))
+
+
+def _norms(lengths: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return BM25's penalty for each document's length."""
+    mean = max(lengths.mean() if len(lengths) else 0.0, 1e-9)
+    return _SATURATION * (1 - _LENGTH + _LENGTH * lengths / mean)
+
+
+@cache
+def tokenizers() -> tuple[Tokenizer, Tokenizer]:
+    """Open FTS5's tokenizers: for words as they are spelled, and for their stems.
+
+    A text without spaces, such as one in Chinese, is a single term.
+    """
+    connection = apsw.Connection(":memory:")
+
+    def opened(name: str, *options: str) -> Tokenizer:
+        tokenizer = connection.fts5_tokenizer(name, list(options))
+        terms = partial(tokenizer, flags=apsw.FTS5_TOKENIZE_DOCUMENT, locale=None)
+
+        def tokenize(text: str) -> list[str]:
+            found = terms(text.encode("utf-8", "replace"), include_offsets=False, include_colocated=False)
+            return cast("list[str]", found)
+
+        return tokenize
+
+    return opened("unicode61"), opened("porter", "unicode61")
+
+
+def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Stack vectors, with zeros for missing ones and those of a different length."""
+    width = max((len(vector) for vector in vectors if vector is not None), default=0)
+    known = [vector if vector is not None and len(vector) == width else None for vector in vectors]
+    data = b"".join(bytes(width) if vector is None else vector for vector in known)
+    has_vector = np.array([vector is not None for vector in known], np.bool_)
+    return np.frombuffer(data, "<f4").reshape(len(vectors), width // 4), has_vector
+
+
+def _best(sums: Floats, depth: int, among: NDArray[np.bool_]) -> Numbers:
+    """Return the positions of the highest sums, highest first; ties keep their order."""
+    at = np.flatnonzero(among)
+    if depth < len(at):
+        least = np.partition(sums[at], len(at) - depth)[len(at) - depth]
+        at = at[sums[at] >= least - _NOISE]
+    return at[np.argsort(-_rounded(sums[at]), kind="stable")[:depth]]
+
+
+def _rounded(numbers: Floats) -> NDArray[np.float64]:
+    return np.round(numbers.astype(np.float64), _DIGITS)
