@@ -90,7 +90,7 @@ class NotApprovedError(RemitError):
 
 
 class NotFoundError(RemitError):
-    """Nothing has the given name: a file, directory, client, project, server, room, state, agent, approval."""
+    """Nothing has the given name: no file, client, project, server, room, state, agent or approval."""
 
 
 class PolicyError(RemitError):

@@ -269,7 +269,7 @@ _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 _PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # all other words are checked
 _PART = r"@?(?:sha\d+:)?[^/\\@:]+"
 _USER_INFO = r"(?<=://)[^/?#\s]+@"
-_PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
+_URL_PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
 _PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
 
 
@@ -310,7 +310,7 @@ def hidden(secret: str) -> str:
 def redact_url(url: str) -> str:
     """Hide the user and password of a URL, and possible secrets in its path, query and fragment."""
     plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
-    plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
+    plain = re.sub(_URL_PATH, lambda match: match[1] + _parts(match[2]), plain)
     return re.sub(_PARAMETER, _parameter, plain)
 
 
