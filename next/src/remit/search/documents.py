@@ -5,13 +5,13 @@ Identifiers are split into words, so each word of `readFile`, `read_file` or `mc
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
 from remit.decision import Definition, Tool
-from remit.text import as_object, split
+from remit.text import as_list, as_object, split
 
 MOST_QUERY_WORDS = 48
 MOST_PAIRS = 64
@@ -40,32 +40,22 @@ _STOP_WORDS = """
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
-# What people say, and the verb that tools use for it.
-_VERBS = {
-    "open": "create",
-    "file": "create",
-    "raise": "create",
-    "start": "create",
-    "make": "create",
-    "add": "create",
-    "new": "create",
-    "remove": "delete",
-    "erase": "delete",
-    "drop": "delete",
-    "edit": "update",
-    "change": "update",
-    "modify": "update",
-    "rename": "update",
-    "show": "get",
-    "fetch": "get",
-    "view": "get",
-    "execute": "run",
-    "launch": "run",
-    "find": "search",
+_VERBS = {  # what people say, and the verb that tools use for it
+    word: verb
+    for verb, words in {
+        "create": "open file raise start make add",
+        "delete": "remove erase drop",
+        "get": "show fetch view see",
+        "run": "execute launch invoke",
+        "search": "find",
+        "update": "edit change modify rename",
+    }.items()
+    for word in words.split()
 }
+_NOUNS = frozenset(("file", "start", "change", "view"))  # verbs only at the start of a query
 _CLOCK = re.compile(
     r"\bwhat (?:day|date|time|month|year) is (?:it|today)\b"
-    r"|\bwhat(?:'s| is) (?:the (?:current )?|today'?s )(?:day|date|time)(?= *(?:[?.!]|$|today|now|right now|in ))",
+    r"|\bwhat(?:'s| is) (?:the (?:current )?|today'?s )(?:day|date|time)(?= *(?:\W?$|today|now|right|in ))",
     re.IGNORECASE,
 )
 
@@ -79,7 +69,7 @@ class Document(NamedTuple):
     params: tuple[str, ...] = ()
     title: str = ""
     details: str = ""  # descriptions of the parameters
-    identifiers: tuple[str, ...] = ()  # the names of the tool and its parameters, as written
+    keywords: str = ""  # names as they are written, and what parameters contain; only found word by word
 
 
 class Columns(NamedTuple):
@@ -90,7 +80,7 @@ class Columns(NamedTuple):
     body: str = ""
     params: str = ""
     details: str = ""
-    identifiers: str = ""  # only found as they are written; they count in no score
+    keywords: str = ""  # only found as they are spelled; they count in no score
 
 
 class QueryTerms(NamedTuple):
@@ -108,6 +98,7 @@ def build_document(
     description: str | None = None,
     params: Mapping[str, str] | Sequence[str] = (),
     title: str | None = None,
+    keywords: Iterable[str] = (),
 ) -> Document:
     """Build the document of a tool; `params` may map each name to its description."""
     details = params.values() if isinstance(params, Mapping) else ()
@@ -118,7 +109,7 @@ def build_document(
         params=tuple(words for param in params if (words := split(param))),
         title=_spaced(title or ""),
         details=_spaced(" ".join(filter(None, details))),
-        identifiers=tuple(text for text in (name, *params) if _JOINT.search(text)),
+        keywords=" ".join((*(text for text in (name, *params) if _JOINT.search(text)), *keywords)),
     )
 
 
@@ -135,6 +126,7 @@ def tool_document(tool: Tool, definition: Definition | None) -> Document:
         definition.description,
         params_from_schema(raw.get("inputSchema")),
         title if isinstance(title, str) else None,
+        _texts(raw.get("inputSchema")),
     )
 
 
@@ -146,13 +138,24 @@ def document_key(document: Document) -> str:
 def params_from_schema(schema: object) -> dict[str, str]:
     """Return the parameters of a JSON schema with their descriptions; empty if it has no properties."""
     properties = as_object(as_object(schema).get("properties"))
-    return {str(name): " ".join(_descriptions(about)) for name, about in properties.items()}
+    about = {name: as_object(param).get("description") for name, param in properties.items()}
+    return {str(name): text if isinstance(text, str) else "" for name, text in about.items()}
 
 
-def _descriptions(schema: object) -> Iterator[str]:
-    text = as_object(schema).get("description")
-    if isinstance(text, str):
-        yield text
+def _texts(schema: object) -> Iterator[str]:
+    """List the names, descriptions and choices at every level of a schema."""
+    values = [schema]
+    while values:  # a server may nest deeper than calls can
+        value = values.pop()
+        values += as_list(value)
+        for key, inner in as_object(value).items():
+            if key == "properties":
+                yield from as_object(inner)
+            elif key == "description" and isinstance(inner, str):
+                yield inner
+            elif key == "enum":
+                yield from (choice for choice in as_list(inner) if isinstance(choice, str))
+            values.append(inner)
 
 
 def indexed_columns(document: Document) -> Columns:
@@ -165,13 +168,14 @@ def indexed_columns(document: Document) -> Columns:
         body=" ".join(filter(None, (document.title, document.description, compounds))),
         params=" ".join(document.params),
         details=document.details,
-        identifiers=" ".join(document.identifiers),
+        keywords=document.keywords,
     )
 
 
 def parse_query(text: str) -> QueryTerms:
     """Parse a query into terms."""
-    words, everything = query_words(text), _words(text)
+    everything = _words(text)
+    words = _chosen(everything)
     neighbors = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(everything))))
     distinct = list(dict.fromkeys(everything))
     return QueryTerms(
@@ -184,19 +188,25 @@ def parse_query(text: str) -> QueryTerms:
 
 def query_words(text: str) -> list[str]:
     """List the distinct words of a query, without stop words unless it has no others."""
-    words = _words(text)
+    return _chosen(_words(text))
+
+
+def _chosen(words: Sequence[str]) -> list[str]:
     telling = [word for word in words if word not in STOP_WORDS]
     return _first_and_last(telling or words, MOST_QUERY_WORDS)
 
 
 def reworded(text: str) -> str:
     """Ask for the clock where a query asks for the day or the time, because it shares no word with one."""
-    return _CLOCK.sub("get the current date and time", text)
+    return _CLOCK.sub("current date time", text)
 
 
 def _similar(words: Sequence[str]) -> list[str]:
-    verb = _VERBS.get(words[0]) if len(words) > 1 else None
-    return [] if verb is None or verb in words else [verb, f"{verb} {words[1]}"]
+    """Return the verb that tools use instead of the first one of a query, also with the word after it."""
+    for at, (word, following) in enumerate(pairwise(words)):
+        if (verb := _VERBS.get(word)) and (at == 0 or word not in _NOUNS):
+            return [] if verb in words else [verb, f"{verb} {following}"]
+    return []
 
 
 def _words(text: str) -> list[str]:

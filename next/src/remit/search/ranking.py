@@ -8,7 +8,7 @@ query names comes first, whatever else the query contains.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -303,13 +303,11 @@ def _servers_and_tools(
     """Keep the row of a server that the query means, with its best tools; of others, the tools or the row."""
     servers = {_home(item.tool): item for item in ranked if item.tool.kind is Kind.MCP_SERVER}
     tools = [item.tool for item in ranked if item.tool.kind is Kind.MCP_TOOL]
-    words = set(_telling_words(query))
-    may_be_part = not any(words & _own_words(tool) for tool in tools)  # of a server's name
-    meant = {
-        home: row.score
-        for home, row in servers.items()
-        if row.tool.name in matches or (may_be_part and _has_in_label(row.tool, words))
-    }
+    words = _telling_words(query)
+    labeled = {home for home, row in servers.items() if _has_in_label(row.tool, words)}
+    if any(not _own_words(tool).isdisjoint(words) for tool in tools if labeled):
+        labeled.clear()  # the words are those of a tool
+    meant = {home: row.score for home, row in servers.items() if home in labeled or row.tool.name in matches}
     dropped = {_home(tool) for tool in tools} - meant.keys()
     kept = (
         _with_server(item, meant.get(_home(item.tool), 0.0))
@@ -346,14 +344,14 @@ def tools_by_server(listed: Iterable[ToolDecision]) -> dict[ServerKey, list[Tool
 
 def meant_servers(query: str, tools: Iterable[Tool], matches: Mapping[str, NameMatch]) -> list[ServerKey]:
     """List the servers that a query may mean, whatever words their tools have."""
-    words = set(_telling_words(query))
+    words = _telling_words(query)
     rows = (tool for tool in tools if tool.kind is Kind.MCP_SERVER)
     return [_home(row) for row in rows if row.name in matches or _has_in_label(row, words)]
 
 
-def _has_in_label(server: Tool, words: set[str]) -> bool:
+def _has_in_label(server: Tool, words: Collection[str]) -> bool:
     """Tell whether the name of a server has all words of a query."""
-    return bool(words) and words <= set(_label_words(server))
+    return bool(words) and set(_label_words(server)).issuperset(words)
 
 
 def _home(tool: Tool) -> ServerKey:
