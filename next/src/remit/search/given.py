@@ -19,27 +19,12 @@ _SCHEMAS = (
     "parameters_json_schema",  # Pydantic AI, Google
     "parametersJsonSchema",
     "parameters",  # OpenAI, FastMCP, Google
-    "args_schema",  # LangChain, CrewAI
-    "fn_schema",  # LlamaIndex
+    "args_schema",  # LangChain
     "json_schema",
 )
 _NAMES = ("name", "server_label", "type", "kind")  # a provider's hosted tool has only a type, or a kind
 _NOT_NAMES = frozenset({"function", "custom", "object"})  # types of what must have a name of its own
-_HOSTED = (  # Google: the field says which tool it is
-    "google_search",
-    "google_search_retrieval",
-    "code_execution",
-    "url_context",
-    "google_maps",
-    "enterprise_web_search",
-    "computer_use",
-    "file_search",
-    "retrieval",
-    "mcp_servers",
-    "parallel_ai_search",
-    "exa_ai_search",
-)
-_HOLDERS = ("function", "custom", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
+_HOLDERS = ("function", "custom", "function_schema")  # OpenAI chat, Pydantic AI
 _MOST_KEYS = 8  # in an error
 _DECLARATIONS = ("function_declarations", "functionDeclarations")  # Google: several tools in one object
 
@@ -62,7 +47,7 @@ def declared_tools(tool: object) -> Sequence[object] | None:
     for field in _DECLARATIONS:
         inner = field_of(tool, field)
         if isinstance(inner, Sequence) and not isinstance(inner, str):
-            return cast("Sequence[object]", inner) if inner or _hosted(tool) is None else None
+            return cast("Sequence[object]", inner) if inner or _only_field(tool) is None else None
     return None
 
 
@@ -82,12 +67,12 @@ def read_tool(tool: object) -> GivenTool:
     if inspect.isroutine(tool):
         return _function(tool)
     parts = [tool, *(part for holder in _HOLDERS if (part := field_of(tool, holder)) is not None)]
-    name = _first(parts, "name") or _provided_name(parts) or _hosted(tool)
-    if name is not None:
+    name = _first(parts, "name") or _provided_name(parts)
+    if name is None and callable(tool):
+        return _function(tool)
+    if name := name or _only_field(tool):
         params = next((params for part in parts if (params := _params(part))), dict[str, str]())
         return given_tool(name, _first(parts, "description"), params, _first(parts, "title"))
-    if callable(tool):
-        return _function(tool)
     raise TypeError(
         f"cannot read a tool of type `{type_name(tool)}`{_keys(tool)}; "
         "pass a function, or a mapping or object with a name, a description and a schema"
@@ -122,10 +107,7 @@ def _params(part: object) -> dict[str, str]:
     for field in _SCHEMAS:  # one by one: writing the schema of a model takes time
         if params := params_from_schema(_schema(field_of(part, field))):
             return params
-    if params := params_from_schema({"properties": field_of(part, "inputs")}):  # smolagents
-        return params
-    function = field_of(part, "func")  # Google ADK
-    return _signature(function) if callable(function) else {}
+    return {}
 
 
 def _schema(schema: object) -> object:
@@ -150,16 +132,12 @@ def _provided_name(parts: Sequence[object]) -> str | None:
     return None if name in _NOT_NAMES else name
 
 
-def _hosted(tool: object) -> str | None:
-    """Return the name of a tool that Google runs."""
-    spelled = {field: (field, _camel(field)) for field in _HOSTED}
-    has = (field for field, forms in spelled.items() if any(field_of(tool, it) is not None for it in forms))
-    return next(has, None)
-
-
-def _camel(field: str) -> str:
-    first, *others = field.split("_")
-    return first + "".join(map(str.title, others))
+def _only_field(tool: object) -> str | None:
+    """Return the name of a tool that Google runs: the only field that is set says which it is."""
+    fields = tool if is_mapping(tool) else cast("Mapping[str, object]", getattr(tool, "__dict__", {}))
+    given = [field for field, value in fields.items() if value is not None and field not in _DECLARATIONS]
+    is_name = len(given) == 1 and given[0] not in (*_HOLDERS, *_SCHEMAS)
+    return given[0] if is_name and not isinstance(fields[given[0]], str) else None
 
 
 def _keys(tool: object) -> str:
