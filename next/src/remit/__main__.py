@@ -1,0 +1,12 @@
+"""The command `remit`."""
+
+
+def main() -> None:
+    """Run the command."""
+    from remit.cli.app import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Serves one client on stdin and stdout."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from remit.catalog import Registry
+from remit.decision import Face, Key, Kind, Snapshot, ToolDecision
+from remit.protocol import (
+    CLIENT_LIMITS,
+    ErrorCode,
+    Incoming,
+    JsonRpcError,
+    LineTransport,
+    Peer,
+    Pending,
+    Tasks,
+)
+from remit.trust import StartPermit, permit_start
+from remit.upstream import UpstreamPool, open_pool
+
+
+class Session:
+    """One client's connection: answers its requests."""
+
+    def __init__(self, registry: Registry, pool: UpstreamPool, directory: str) -> None:
+        self._registry = registry
+        self._pool = pool
+        self._context = registry.at(directory, face=Face.GATEWAY)
+        self._catalog = registry.catalog(self._context)
+
+    async def refresh(self) -> None:
+        """Ask every available server for its tools."""
+        for item in self._visible(Kind.MCP_SERVER):
+            if permit := self._permit(item.tool.key):
+                declaration = self._catalog.declarations[item.tool.key].declaration
+                offer = await self._pool.list(declaration, permit)
+                self._registry.store.listings.keep(declaration, offer, self._context.workspace, 1)
+        self._catalog = self._registry.catalog(self._context, self._catalog)
+
+    def answer(self, request: Incoming) -> Any | Coroutine[Any, Any, Any]:
+        """Answer a request."""
+        methods: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+            "initialize": self._initialize,
+            "tools/list": self._list,
+            "tools/call": self._call,
+            "ping": lambda _: {},
+        }
+        method = methods.get(request.method)
+        if method is None:
+            raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"unknown method `{request.method}`")
+        return method(request.params)
+
+    def take(self, method: str, params: Any, pending: Pending | None) -> None:
+        """Take a notification."""
+        del method, params, pending
+
+    def _initialize(self, params: Mapping[str, Any]) -> Any:
+        return {
+            "protocolVersion": params.get("protocolVersion", "2025-11-25"),
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "remit", "version": "0"},
+        }
+
+    def _list(self, params: Mapping[str, Any]) -> Any:
+        del params
+        items: list[Any] = []
+        for tool, _ in self._visible(Kind.MCP_TOOL):
+            definition = self._catalog.definitions[tool.definition or ""]
+            items.append({**json.loads(definition.raw), "name": tool.name.removeprefix("mcp__")})
+        return {"tools": items}
+
+    async def _call(self, params: Mapping[str, Any]) -> Any:
+        name = f"mcp__{params.get('name')}"
+        tool = next((item.tool for item in self._visible(Kind.MCP_TOOL) if item.tool.name == name), None)
+        if tool is None:
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "no tool of this name is known here")
+        server = next(key for key in self._catalog.declarations if key[-2] == tool.server)
+        permit = self._permit(server)
+        if permit is None:
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "its server may not be started")
+        own = self._catalog.definitions[tool.definition or ""].tool
+        declaration = self._catalog.declarations[server].declaration
+        return await self._pool.request(declaration, permit, "tools/call", {**params, "name": own})
+
+    def _visible(self, kind: Kind) -> list[ToolDecision]:
+        return [
+            item
+            for item in self._catalog.at(Snapshot())
+            if item.tool.kind is kind and item.decision.is_available
+        ]
+
+    def _permit(self, key: Key) -> StartPermit | None:
+        declaration = self._catalog.declarations[key].declaration
+        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted=())
+
+
+def serve_stdio(open_registry: Callable[[], Registry], directory: str) -> None:
+    """Serve until the client closes the stream."""
+    asyncio.run(_serve(open_registry, directory))
+
+
+async def _serve(open_registry: Callable[[], Registry], directory: str) -> None:
+    read, write = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    with open_registry() as registry:
+        async with open_pool() as pool, Tasks() as tasks:
+            session = Session(registry, pool, directory)
+            await session.refresh()
+            await Peer(LineTransport(read, write), tasks, session, CLIENT_LIMITS).run()
