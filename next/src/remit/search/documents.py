@@ -109,7 +109,7 @@ def build_document(
         params=tuple(words for param in params if (words := split(param))),
         title=_spaced(title or ""),
         details=_spaced(" ".join(filter(None, details))),
-        keywords=" ".join((*(text for text in (name, *params) if _JOINT.search(text)), *keywords)),
+        keywords=_with_compounds(" ".join((name, *params, *keywords))),
     )
 
 
@@ -160,16 +160,20 @@ def _texts(schema: object) -> Iterator[str]:
 
 def indexed_columns(document: Document) -> Columns:
     """Return the columns to index, with the identifiers in a description also split into words."""
-    words = _WORD.findall(document.description)
-    compounds = " ".join(split(word) for word in words if _JOINT.search(word))
     return Columns(
         name=document.name,
         server=document.server,
-        body=" ".join(filter(None, (document.title, document.description, compounds))),
+        body=" ".join(filter(None, (document.title, _with_compounds(document.description)))),
         params=" ".join(document.params),
         details=document.details,
         keywords=document.keywords,
     )
+
+
+def _with_compounds(text: str) -> str:
+    """Add the words of the identifiers in a text."""
+    compounds = (split(word) for word in _WORD.findall(text) if _JOINT.search(word))
+    return " ".join((text, *compounds))
 
 
 def parse_query(text: str) -> QueryTerms:

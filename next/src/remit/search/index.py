@@ -66,6 +66,9 @@ class Index:
         self._pair_postings = _postings(
             pair_ids, len(pairs), rows[:-1][has_next], weights[:-1][has_next], norms
         )
+        order = np.argsort(keyword_stems := stem_of[np.frombuffer(keywords, np.int32)], kind="stable")
+        self._keyword_rows = np.frombuffer(at, np.int32)[order]
+        self._keyword_starts = np.searchsorted(keyword_stems[order], np.arange(len(self._stems) + 1))
         self._spelled = np.concatenate((np.frombuffer(used, np.int32), np.frombuffer(keywords, np.int32)))
         self._spelled_rows = np.concatenate((rows, np.frombuffer(at, np.int32)))
 
@@ -166,7 +169,11 @@ class Index:
         visible = None if among is None else np.isin(np.arange(self._size), among)
         most = (self._size if among is None else len(among)) // RARE
         for bit, stem in enumerate(stems[:_BITS]):
-            rows = self._rows_of(stem)
+            if (number := self._stems.get(stem)) is None:
+                continue
+            keywords = self._keyword_rows[self._keyword_starts[number] : self._keyword_starts[number + 1]]
+            rows = self._postings.of(number)[0]
+            rows = np.union1d(rows, keywords) if len(keywords) else rows
             if len(stems) == 1 or (len(rows) if visible is None else visible[rows].sum()) <= most:
                 telling[rows] |= 1 << bit
         if len(stems) == 1:
