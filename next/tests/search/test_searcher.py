@@ -271,37 +271,11 @@ def test_half_a_character_and_deep_nesting_stop_no_search() -> None:
     assert names(search("oboe", odd, *MAIL)) == names(search("bassoon", odd, *MAIL)) == ["odd__play"]
 
 
-WORDS = [
-    "read",
-    "write",
-    "delete",
-    "file",
-    "folder",
-    "page",
-    "image",
-    "screenshot",
-    "send",
-    "mail",
-    "message",
-    "search",
-    "list",
-    "create",
-    "issue",
-    "branch",
-    "commit",
-    "deploy",
-    "database",
-    "query",
-    "table",
-    "user",
-    "password",
-    "invoice",
-    "order",
-    "customer",
-    "account",
-    "report",
-    "chart",
-]
+_WORDS = """
+    read write delete file folder page image screenshot send mail message search list create issue branch commit
+    deploy database query table user password invoice order customer account report chart
+"""
+WORDS = _WORDS.split()
 
 
 def test_no_search_finds_what_is_not_listed() -> None:

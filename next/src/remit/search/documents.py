@@ -109,7 +109,9 @@ def build_document(
         params=tuple(words for param in params if (words := split(param))),
         title=_spaced(title or ""),
         details=_spaced(" ".join(filter(None, details))),
-        keywords=_with_compounds(" ".join((name, *params, *keywords))),
+        keywords=" ".join(
+            (*filter(_JOINT.search, (name, *params)), _with_compounds(" ".join(keywords)))
+        ).strip(),
     )
 
 
