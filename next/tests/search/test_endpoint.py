@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's protocol: a real server on this machine, and what can go wrong with it."""
+"""Embedding with an endpoint: a real server on this machine, and what can go wrong with it."""
 
 import json
 import math
@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from remit.errors import EmbeddingError
-from remit.search.documents import build_document
-from remit.search.embeddings.endpoint_connection import is_loopback
-from remit.search.embeddings.endpoint_embedder import EndpointEmbedder, RetryLimits, tool_text
-from remit.search.ports import Vector
+from remit.search import Vector, build_document, open_model
+from remit.search.endpoint import EndpointEmbedder, is_loopback, tool_text
 
 KEY = "sk-very-secret"
 READ = build_document("read_file", "disk", "Reads a file.", ["path"])
@@ -184,8 +183,19 @@ def test_a_key_that_no_header_can_hold_is_refused_without_being_told(key: str) -
 
 def test_this_machine_is_told_by_its_name() -> None:
     local = ["localhost", "127.0.0.1", "127.8.8.8", "::1"]
-    others = ["10.0.0.1", "example.com", "127.0.0.1.example.com", "", None]
+    others = ["10.0.0.1", "example.com", "127.0.0.1.example.com", ""]
     assert [host for host in [*local, *others] if is_loopback(host)] == local
+
+
+def test_the_key_is_read_from_its_file(service: Service, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text(f"{KEY}\n")
+    model = open_model(service.url, "small", str(path))
+    assert model is not None
+    assert model.embed_query("abc")
+    assert service.headers[0]["Authorization"] == f"Bearer {KEY}"
+    with pytest.raises(EmbeddingError, match="`embeddings_key_file` cannot be read: No such file"):
+        open_model(service.url, "small", str(tmp_path / "none"))
 
 
 def test_no_proxy_stands_before_this_machine(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,38 +204,39 @@ def test_no_proxy_stands_before_this_machine(service: Service, monkeypatch: pyte
     assert service.embedder(KEY).embed_query("abc")
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_endpoint_is_asked_again(service: Service, status: int) -> None:
-    service.replies = [Reply(status, headers={"Retry-After": "1"})]
+def test_a_busy_endpoint_is_asked_again_for_tools_with_growing_pauses(service: Service) -> None:
+    service.replies = [Reply(429, headers={"Retry-After": "1"}), Reply(503), Reply(500)]
     pauses: list[float] = []
-    assert service.embedder(pauses=pauses).embed_query("abc")
-    assert pauses == [1]
-
-
-def test_pauses_grow_and_attempts_end(service: Service) -> None:
+    assert service.embedder(pauses=pauses).embed_tools([READ])
+    assert pauses == [1, 1, 2]
     service.replies = [Reply(503) for _ in range(9)]
-    pauses: list[float] = []
     with pytest.raises(EmbeddingError, match="answers 503 Service Unavailable"):
         service.embedder(pauses=pauses).embed_tools([READ])
-    assert pauses == [0.5, 1, 2]
-    assert len(service.requests) == 4
+    assert pauses[3:] == [0.5, 1, 2]
 
 
-@pytest.mark.parametrize("said", ["3600", "99999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "-5", "²"])
-def test_nobody_waits_for_an_hour(service: Service, said: str) -> None:
-    service.replies = [Reply(429, headers={"Retry-After": said}) for _ in range(2)]
+def test_a_search_waits_for_no_second_attempt(service: Service) -> None:
+    service.replies = [Reply(503)]
+    pauses: list[float] = []
+    with pytest.raises(EmbeddingError, match="answers 503"):
+        service.embedder(pauses=pauses).embed_query("abc")
+    assert (pauses, len(service.requests)) == ([], 1)
+
+
+@pytest.mark.parametrize("wait", ["3600", "99999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "-5"])
+def test_a_long_pause_is_refused(service: Service, wait: str) -> None:
+    service.replies = [Reply(429, headers={"Retry-After": wait}) for _ in range(4)]
     pauses: list[float] = []
     with pytest.raises(EmbeddingError, match="answers 429 Too Many Requests"):
-        service.embedder(pauses=pauses).embed_query("abc")
-    assert sum(pauses) <= 2
+        service.embedder(pauses=pauses).embed_tools([READ])
+    assert sum(pauses) <= 3.5
 
 
 @pytest.mark.parametrize(
     ("status", "advice"),
     [
-        (401, "REMIT_EMBEDDINGS_KEY"),
-        (404, "REMIT_EMBEDDINGS_MODEL"),
-        (413, "REMIT_EMBEDDINGS"),
+        (401, "embeddings_key_file"),
+        (404, "embeddings_model"),
         (599, "later"),
     ],
 )
@@ -248,20 +259,17 @@ GOOD = {"index": 0, "embedding": [1.0, 2.0]}
         ("no JSON", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
         ("[]", "1 were requested, 0 returned"),
-        ('{"data": 7}', "1 were requested, 0 returned"),
         ({"data": [GOOD, {**GOOD, "index": 1}]}, "1 were requested, 2 returned"),
         ({"data": [{**GOOD, "index": 3}]}, "1 were requested, 1 returned"),
-        ({"data": [{"embedding": [1.0]}]}, "no index"),
-        ({"data": [{"index": [0], "embedding": [1.0]}]}, "no index"),
-        ({"data": [{**GOOD, "embedding": []}]}, "no numbers"),
-        ({"data": [{**GOOD, "embedding": "AAAA"}]}, "no numbers"),
-        ({"data": ["x"]}, "no index"),
+        ({"data": [{"embedding": [1.0]}]}, "1 were requested, 1 returned"),
+        ({"data": ["x"]}, "1 were requested, 1 returned"),
+        ({"data": [{**GOOD, "embedding": []}]}, "only of zeros"),
+        ({"data": [{**GOOD, "embedding": "AAAA"}]}, "not numbers"),
         ({"data": [{**GOOD, "embedding": [0, 0.0]}]}, "only of zeros"),
-        ({"data": [{**GOOD, "embedding": [1.0, "2"]}]}, "not made of finite numbers"),
         ({"data": [{**GOOD, "embedding": [1.0, None]}]}, "not made of finite numbers"),
         ('{"data": [{"index": 0, "embedding": [1.0, NaN]}]}', "not made of finite numbers"),
         ('{"data": [{"index": 0, "embedding": [1e999]}]}', "not made of finite numbers"),
-        ('{"data": [{"index": 0, "embedding": [' + "9" * 400 + "]}]}", "not made of finite numbers"),
+        ('{"data": [{"index": 0, "embedding": [' + "9" * 400 + "]}]}", "not numbers"),
     ],
 )
 def test_an_answer_that_holds_no_vectors_is_an_error(service: Service, answer: object, says: str) -> None:
@@ -283,18 +291,18 @@ def test_whole_numbers_are_numbers(service: Service) -> None:
 
 def test_an_answer_that_breaks_off_is_an_error(service: Service) -> None:
     service.replies = [Reply(body=b'{"da', headers={"Content-Length": "9000"})]
-    assert "it is not JSON" in failure(service.embedder())
+    assert "it breaks off the connection" in failure(service.embedder())
 
 
 def test_an_endpoint_that_says_nothing_is_given_up(service: Service) -> None:
     service.is_silent = True
-    hasty = EndpointEmbedder(service.url, "small", KEY, query=RetryLimits(timeout=0.2, attempts=1, pause=0))
+    hasty = EndpointEmbedder(service.url, "small", KEY, timeout=0.2)
     assert failure(hasty) == f"the embeddings of `{service.host}`: it takes too long"
 
 
 def test_an_endpoint_that_is_not_there_is_named_with_its_cause() -> None:
     told = failure(EndpointEmbedder("http://127.0.0.1:9/v1?token=" + KEY, "small", KEY))
-    assert told == "the embeddings of `127.0.0.1:9`: it cannot be reached: connection refused"
+    assert told == "the embeddings of `127.0.0.1:9`: it cannot be reached"
 
 
 def test_something_that_is_no_web_server_is_an_error() -> None:
@@ -310,4 +318,4 @@ def test_something_that_is_no_web_server_is_an_error() -> None:
         thread.start()
         told = failure(EndpointEmbedder(f"http://127.0.0.1:{listening.getsockname()[1]}", "small"))
         thread.join()
-    assert told.endswith("it does not speak HTTP")
+    assert told.endswith("does not speak HTTP")

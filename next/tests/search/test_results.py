@@ -2,32 +2,21 @@
 
 import json
 
-from remit.decision.decide import Decision, Verdict
-from remit.decision.gates import Gate
-from remit.decision.kinds import Authority, Kind
-from remit.decision.scopes import Scope
-from remit.decision.tools import Definition, Tool
-from remit.presentation.discovery_text import present
-from remit.search.ranking import RankedTool, SearchResults
-from remit.text.token_estimate import estimate
+from remit.decision import Decision, Gate, Held, Kind, Scope, Tool, Verdict
+from remit.search import RankedTool, SearchResults, present
+from remit.text import estimate
+from support.builders import server, tool
 
-VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="declared", unlock=None)
-HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.CONFIG, reason="disabled", unlock="enable it")
-COMMIT = Tool(
+VISIBLE = Decision(Verdict.VISIBLE, None, "declared")
+HIDDEN = Decision(Verdict.HIDDEN, Gate.CONFIG, "disabled", "enable it")
+COMMIT = tool(
     "mcp__git__git_commit",
-    Kind.MCP_TOOL,
-    "claude-code",
-    Scope.PROJECT,
-    "/file",
-    Authority.CONFIG,
-    server="git",
+    scope=Scope.PROJECT,
     description="Records changes\nto the repository",
-    usage_count=3,
+    uses=3,
     last_used_at=1_793_577_600_000,
 )
-DEPLOY = COMMIT._replace(
-    name="/deploy", kind=Kind.SLASH_COMMAND, description=None, usage_count=0, last_used_at=None
-)
+DEPLOY = tool("/deploy", scope=Scope.PROJECT, kind=Kind.SLASH_COMMAND)
 
 
 def test_how_to_invoke_a_tool_is_a_line_of_its_own() -> None:
@@ -54,12 +43,14 @@ def test_a_tool_is_told_in_two_lines() -> None:
     ]
 
 
-def test_one_use_is_one_use_and_a_score_that_says_nothing_is_left_out() -> None:
-    once = COMMIT._replace(usage_count=1)
-    results = [RankedTool(once, VISIBLE, 0.1), RankedTool(DEPLOY, VISIBLE, 0.099)]
-    lines = present(SearchResults(query="x", results=results)).text.splitlines()
+def test_every_result_shows_its_score() -> None:
+    once = COMMIT._replace(uses=1)
+    results = [RankedTool(once, VISIBLE, 0.1), RankedTool(DEPLOY, VISIBLE, 0.014)]
+    told = present(SearchResults(query="x", results=results))
+    lines = told.text.splitlines()
     assert lines[1] == "   [project] | 1 use | last 2026-11-02 | score 0.10"
-    assert lines[3] == "   [project] | never used"
+    assert lines[3] == "   [project] | never used | score 0.01"
+    assert [tool["score"] for tool in told.content["tools"]] == [0.1, 0.014]  # pyright: ignore
 
 
 def test_the_data_says_the_same() -> None:
@@ -84,11 +75,10 @@ def test_the_data_says_the_same() -> None:
 
 def test_in_full_each_tool_comes_with_its_input_schema() -> None:
     schema = {"type": "object", "properties": {"message": {"type": "string"}}}
-    defined = {COMMIT.key: Definition(name=COMMIT.name, input_schema=json.dumps(schema))}
     found = SearchResults(
         query="q", results=[RankedTool(COMMIT, VISIBLE, 0.9), RankedTool(DEPLOY, VISIBLE, 0.3)]
     )
-    text, content = present(found, defined)
+    text, content = present(found, {COMMIT.key: schema})
     assert [tool["input_schema"] for tool in content["tools"]] == [schema, None]  # pyright: ignore
     assert content["tools"][0]["description"] == COMMIT.description  # pyright: ignore
     assert f"   input: {json.dumps(schema)}" in text.splitlines()
@@ -143,22 +133,23 @@ def test_a_search_by_words_alone_says_so() -> None:
 
 
 def test_of_a_held_tool_only_its_name_and_the_reason_are_told() -> None:
-    held = Decision(verdict=Verdict.HIDDEN, gate=Gate.DEFINITION, reason="changed", unlock="accept it")
-    definitions = {COMMIT.key: Definition(name=COMMIT.name, input_schema='{"title": "Records"}')}
-    found = SearchResults(query="q", results=[RankedTool(COMMIT, held, 0.9)])
-    for text, content in (present(found), present(found, definitions=definitions)):
-        assert "Records" not in f"{text}{content}"
-        assert COMMIT.name in text
-        assert "changed" in text
+    held = Decision(Verdict.HIDDEN, Gate.DEFINITION, "changed", "accept it")
+    texts = COMMIT._replace(held=Held("changed", "Records more", "accept it"))
+    schemas = {COMMIT.key: {"title": "Records"}}
+    for item in (RankedTool(COMMIT, held, 0.9), RankedTool(texts, HIDDEN, 0.9)):
+        found = SearchResults(query="q", results=[item])
+        for text, content in (present(found), present(found, schemas)):
+            assert "Records" not in f"{text}{content}"
+            assert COMMIT.name in text
+            assert item.decision.reason in text
 
 
 def test_a_server_says_how_to_learn_its_tools() -> None:
-    server = COMMIT._replace(name="mcp__my git__*", kind=Kind.MCP_SERVER, server="my git", description=None)
+    def told(row: Tool, how: str | None = None) -> str:
+        results = SearchResults(query="q", results=[RankedTool(row, VISIBLE, 0.9)])
+        return present(results, invoked=None if how is None else {row.key: how}).text
 
-    def told(tool: Tool, how: str | None = None) -> str:
-        results = SearchResults(query="q", results=[RankedTool(tool, VISIBLE, 0.9)])
-        return present(results, invoked=None if how is None else {tool.key: how})[0]
-
-    assert "not known yet: run `remit scan --connect 'my git'`" in told(server)
-    assert "search for a task to find more of its tools" in told(server._replace(listed_at=1))
-    assert "remit" not in told(server, "Search again.")
+    row = server("my git")
+    assert "not known yet: run `remit tools 'my git' --refresh`" in told(row)
+    assert "search for a task to find more of its tools" in told(row._replace(listed_at=1))
+    assert "remit" not in told(row, "Search again.")

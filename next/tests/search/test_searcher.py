@@ -272,8 +272,8 @@ def test_half_a_character_and_deep_nesting_stop_no_search() -> None:
 
 
 _WORDS = """
-    read write delete file folder page image screenshot send mail message search list create issue branch commit
-    deploy database query table user password invoice order customer account report chart
+    read write delete file folder page image screenshot send mail message search list create issue branch
+    commit deploy database query table user password invoice order customer account report chart
 """
 WORDS = _WORDS.split()
 

@@ -1,17 +1,12 @@
-"""Filtering tools that someone brings along."""
+"""Filtering tools that a caller passes in."""
 
-import struct
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import remit
-from remit.search.documents import Document
-from remit.search.ports import Vector
-from remit.search.ranking import Fusion
-from remit.search.tool_filter import ToolFilter, VectorCache, filter_tools
+from remit.search import ToolFilter, filter_tools
 
 
 def tool(name: str, description: str) -> dict[str, Any]:
@@ -36,11 +31,6 @@ def test_the_best_come_first_and_are_the_very_objects() -> None:
     found = filter_tools(TOOLS, "take a picture of the page", top_k=2)
     assert found[0] is SHOT
     assert len(found) == 2
-
-
-def test_the_package_exports_both() -> None:
-    assert remit.filter_tools is filter_tools
-    assert remit.ToolFilter is ToolFilter
 
 
 def test_functions_are_chosen_as_well() -> None:
@@ -202,44 +192,3 @@ def test_a_tool_that_google_runs_is_chosen_by_its_field() -> None:
     given = [search, held, MAIL]
     assert filter_tools(given, "search the web with Google", top_k=1) == [search]
     assert filter_tools(given, "execute this code", top_k=1) == [held]
-
-
-class Counting:
-    """An embedder that keeps what it was asked for."""
-
-    fusion = Fusion()
-
-    def __init__(self, model: str) -> None:
-        self.model = model
-        self.asked: list[str] = []
-
-    def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        self.asked += [document.name for document in documents]
-        return [struct.pack("<2f", 1, 0) for _ in documents]
-
-    def close(self) -> None: ...
-
-    def embed_query(self, text: str) -> Vector:
-        return struct.pack("<2f", len(text), 0)
-
-
-def test_a_tool_that_was_seen_before_is_not_embedded_again() -> None:
-    vectors, model = VectorCache(), Counting("one")
-    read, write = Document("read"), Document("write")
-    assert len(vectors.of([read, write, read], model)) == 3
-    vectors.of([write, read, Document("new")], model)
-    assert model.asked == ["read", "write", "new"]
-
-
-def test_vectors_of_one_model_are_none_of_another() -> None:
-    vectors, one, other = VectorCache(), Counting("one"), Counting("other")
-    vectors.of([Document("read")], one)
-    vectors.of([Document("read")], other)
-    assert other.asked == ["read"]
-
-
-def test_only_so_many_vectors_are_kept_those_used_last() -> None:
-    vectors, model = VectorCache(most=2), Counting("one")
-    for name in ("a", "b", "a", "c", "a", "b"):
-        vectors.of([Document(name)], model)
-    assert model.asked == ["a", "b", "c", "b"]

@@ -171,7 +171,7 @@ def _cause(error: httpx2.HTTPError) -> str:
         return "takes too long"
     if isinstance(error, httpx2.ConnectError):
         return "cannot be reached"
-    return "does not speak HTTP" if isinstance(error, httpx2.ProtocolError) else "breaks off the connection"
+    return "breaks off the connection, or does not speak HTTP"
 
 
 def _is_busy(status: int) -> bool:
