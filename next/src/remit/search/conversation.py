@@ -4,7 +4,7 @@ Reads the messages of OpenAI, Anthropic, MCP and LangChain, recognized by their 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeGuard, cast
 
 from remit.search.given import field_of, is_mapping, text_of, type_name
 
@@ -32,8 +32,7 @@ def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
     """
     if isinstance(query, str):
         return [WeightedText(query, 1.0)] if query.strip() else []
-    is_single = is_mapping(query) or _role(query) or not isinstance(query, Iterable)
-    messages = [query] if is_single else cast("Iterable[object]", query)
+    messages = [query] if is_mapping(query) or _role(query) else query
     spoken = [message for at, each in enumerate(messages) if (message := _read(at, each))][::-1]
     asked = next((at for at, (is_user, _) in enumerate(spoken) if is_user), None)
     return [
@@ -45,10 +44,10 @@ def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
 
 def _read(at: int, message: object) -> tuple[bool, str] | None:
     """Return whether a user or the agent speaks, and the text; None for other roles and without text."""
-    if isinstance(message, tuple) and len(cast("tuple[object, ...]", message)) == 2:  # LangChain
-        role, content = cast("tuple[object, object]", message)
-    elif isinstance(message, str):
+    if isinstance(message, str):
         role, content = "user", message
+    elif _is_pair(message):
+        role, content = message
     else:
         role, content = _role(message), field_of(message, "content")
     if not isinstance(role, str):
@@ -58,6 +57,11 @@ def _read(at: int, message: object) -> tuple[bool, str] | None:
         )
     text = "\n".join(_texts(content))
     return (role in _USERS, text) if role in _USERS | _AGENTS and text.strip() else None
+
+
+def _is_pair(message: object) -> TypeGuard[tuple[object, object]]:
+    """Tell whether a message is a role and a content, as LangChain takes them."""
+    return isinstance(message, tuple) and len(cast("tuple[object, ...]", message)) == 2
 
 
 def _role(message: object) -> str | None:

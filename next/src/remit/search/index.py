@@ -42,7 +42,7 @@ class Index:
         self._all_have_vectors = bool(self._has_vector.all())
         self._words = _Numbered()
         used, counts, keywords, at = array("i"), array("i"), array("i"), array("i")
-        plain, stemmed = tokenizers()
+        plain = tokenizers()[0]
         for row, texts in enumerate(columns):
             for text in texts[: len(COLUMN_WEIGHTS)]:
                 words = self._words.all(plain(text)) if text else ()
@@ -56,7 +56,7 @@ class Index:
         cells = np.repeat(np.arange(lengths.size), lengths.ravel())
         rows: Rows = (cells // len(COLUMN_WEIGHTS)).astype(np.int32)
         weights = np.array(COLUMN_WEIGHTS, np.float32)[cells % len(COLUMN_WEIGHTS)]
-        stem_of = np.array(self._stems.all(stemmed(" ".join(self._words))), np.int64)
+        stem_of = np.array(self._stems.all(_stems(list(self._words)).values()), np.int64)
         stems = stem_of[np.frombuffer(used, np.int32)]
         norms = _norms(lengths.sum(axis=1))
         self._postings = _postings(stems, len(self._stems), rows, weights, norms)
@@ -239,7 +239,7 @@ class _Postings(NamedTuple):
 
 
 def _postings(
-    terms: Numbers, count: int, rows: Rows, weights: Floats, norms: NDArray[np.float64]
+    terms: Numbers, count: int, rows: Rows, weights: Floats, norms: NDArray[np.floating]
 ) -> _Postings:
     """Add up the occurrences of terms: their rarity, times BM25's saturation for frequent ones."""
     size = max(len(norms), 1)
@@ -256,9 +256,9 @@ def _postings(
     return _Postings(starts, where.astype(np.int32), impacts.astype(np.float32))
 
 
-def _norms(lengths: NDArray[np.integer]) -> NDArray[np.float64]:
+def _norms(lengths: NDArray[np.integer]) -> NDArray[np.floating]:
     """Return BM25's penalty for each document's length."""
-    mean = max(lengths.mean() if len(lengths) else 0.0, 1e-9)
+    mean = max(float(lengths.mean()) if len(lengths) else 0.0, 1e-9)
     return _SATURATION * (1 - _LENGTH + _LENGTH * lengths / mean)
 
 

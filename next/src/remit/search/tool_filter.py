@@ -1,9 +1,8 @@
 """Filters given tools by a query or a conversation."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from threading import Lock
+from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from remit.search.conversation import WeightedText, weighted_texts
@@ -84,7 +83,7 @@ class ToolFilter(Generic[AnyTool]):
             raise TypeError(f"`tools` must be a list of tools, not `{type_name(tools)}`")
         self._tools = list(tools)
         self._places = list(_places(self._tools))
-        self._indexed = _CACHE.indexed(tuple(map(_read, self._places)), model)
+        self._indexed = _indexed(tuple(map(_read, self._places)), model)
 
     def __call__(
         self,
@@ -128,58 +127,33 @@ def _read(place: _Place) -> GivenTool:
         raise TypeError(f"tools[{place.at}]: {error}") from None
 
 
-class _Choice(NamedTuple):
-    """The tools of a list that remain after applying the patterns."""
-
-    always: Sequence[int]
-    others: Searcher
-
-
 class _IndexedTools:
     """An indexed list of tools, addressed by position."""
 
-    def __init__(self, tools: Sequence[GivenTool], model: Embedder) -> None:
+    def __init__(self, tools: Sequence[GivenTool], model: Embedder | None) -> None:
         self._listed = as_listed(tools)
         documents = {str(at): tool.document for at, tool in enumerate(tools)}
-        kept = vectors_of(list(documents.values()), model, {}) if model.is_slow else None
+        kept = vectors_of([*documents.values()], model, {}) if model is not None and model.is_slow else None
         self._index = ToolIndex(documents, model, kept)
         self._names = [{item.tool.name, tool.name} for item, tool in zip(self._listed, tools, strict=True)]
-        self._choices: OrderedDict[tuple[Patterns, Patterns], _Choice] = OrderedDict()
+        self.choice = lru_cache(_MOST_CHOICES)(self._choice)
 
-    def choice(self, always_include: Patterns, exclude: Patterns) -> _Choice:
+    def _choice(self, always_include: Patterns, exclude: Patterns) -> tuple[Sequence[int], Searcher]:
         """Apply the patterns before searching, so excluded tools take no place in the results."""
-        key = (always_include, exclude)
-        if key not in self._choices:
-            left = [at for at, names in enumerate(self._names) if not _match(names, exclude)]
-            always = [at for at in left if _match(self._names[at], always_include)]
-            others = [self._listed[at] for at in left if at not in set(always)]
-            self._choices[key] = _Choice(always, Searcher(self._index, others))
-            _drop_oldest(self._choices, _MOST_CHOICES)
-        return self._choices[key]
+        left = [at for at, names in enumerate(self._names) if not _match(names, exclude)]
+        always = [at for at in left if _match(self._names[at], always_include)]
+        others = [self._listed[at] for at in left if at not in set(always)]
+        return always, Searcher(self._index, others)
 
 
-class _Cache:
-    """The state between calls: the bundled model, and the most recent lists."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._bundled: Embedder | None = None
-        self._lists: OrderedDict[tuple[object, ...], _IndexedTools] = OrderedDict()
-
-    def indexed(self, tools: tuple[GivenTool, ...], model: Embedder | None) -> _IndexedTools:
-        """Return the indexed tools, indexing them if needed."""
-        with self._lock:
-            self._bundled = self._bundled or open_model()
-            model = model or self._bundled
-            key = (model, tools)
-            if key not in self._lists:
-                self._lists[key] = _IndexedTools(tools, model)
-                _drop_oldest(self._lists, _MOST_LISTS)
-            self._lists.move_to_end(key)
-            return self._lists[key]
+@lru_cache(_MOST_LISTS)
+def _indexed(tools: tuple[GivenTool, ...], model: Embedder | None) -> _IndexedTools:
+    return _IndexedTools(tools, model or _bundled_model())
 
 
-_CACHE = _Cache()
+@cache
+def _bundled_model() -> Embedder | None:
+    return open_model()
 
 
 def _best(searcher: Searcher, texts: Sequence[WeightedText], min_score: float | None) -> list[int]:
@@ -199,8 +173,3 @@ def _patterns(given: str | Iterable[str]) -> Patterns:
 
 def _match(names: Iterable[str], patterns: Patterns) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
-
-
-def _drop_oldest(kept: OrderedDict[Any, Any], most: int) -> None:
-    while len(kept) > most:
-        kept.popitem(last=False)
