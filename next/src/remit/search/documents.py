@@ -6,6 +6,7 @@ Identifiers are split into words, so each word of `readFile`, `read_file` or `mc
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
@@ -215,7 +216,8 @@ def _similar(words: Sequence[str]) -> list[str]:
     return []
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(16)  # a search asks several times for the words of its query
+def _words(text: str) -> Sequence[str]:
     return [word.lower() for word in _WORD.findall(split(text))]
 
 

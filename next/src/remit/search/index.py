@@ -110,8 +110,13 @@ class Index:
             sums = np.where(has_vector, meanings + by_words * np.float32(fusion.word_weight), lone)
             is_hit |= has_vector
         best = _best(sums, depth, is_hit)
-        for extra in (telling > 0, forms == Form.SPELLED):
-            best = np.union1d(best, _best(sums, depth, extra)) if extra.any() else best
+        if forms.any():  # a single word
+            best = np.union1d(best, _best(sums, depth, forms == Form.STEM))
+            best = np.union1d(best, _best(sums, depth, forms == Form.SPELLED))
+        missing = int(np.bitwise_or.reduce(telling)) & ~int(np.bitwise_or.reduce(telling[best]))
+        while missing:
+            best = np.union1d(best, first := _best(sums, 1, telling & missing > 0))
+            missing &= ~int(telling[first[0]])
         best = best[np.argsort(-_rounded(sums[best]), kind="stable")]
         hits = zip(
             rows[best].tolist(),
@@ -128,26 +133,26 @@ class Index:
         texts = (*terms.words, *terms.pairs, *terms.similar, *terms.quote)
         stems = _stems(list(dict.fromkeys(" ".join(texts).split())))
         totals = np.zeros(self._size, np.float32)
+        pairs: dict[int, float] = {}
         weighted = ((terms.words, 1.0), (terms.pairs, PAIR_WEIGHT), (terms.similar, SIMILAR_WEIGHT))
-        for texts, weight in weighted:
-            for text in texts:
-                self._add([stems[word] for word in text.split()], weight, totals)
+        for text, weight in ((text, weight) for texts, weight in weighted for text in texts):
+            match [self._stems.get(stems[word]) for word in text.split()]:
+                case [int(number)]:
+                    self._postings.add(number, weight, totals)
+                case [int(first), int(second)]:
+                    pair = (first << _SHIFT) | second
+                    pairs[pair] = pairs.get(pair, 0.0) + weight
+                case _:
+                    pass
+        if pairs and len(self._pairs):
+            wanted = np.fromiter(pairs, np.int64)
+            at = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
+            known = self._pairs[at] == wanted
+            for number, pair in zip(at[known].tolist(), wanted[known].tolist(), strict=True):
+                self._pair_postings.add(number, pairs[pair], totals)
         if terms.quote:
             totals[self._containing([stems[word] for word in terms.quote])] *= np.float32(QUOTE_WEIGHT)
         return totals
-
-    def _add(self, stems: Sequence[str], weight: float, totals: Floats) -> None:
-        """Add the scores of a word, or of two adjacent ones, to the documents that contain it."""
-        match [self._stems.get(stem) for stem in stems]:
-            case [int(number)]:
-                self._postings.add(number, weight, totals)
-            case [int(first), int(second)]:
-                pair = (first << _SHIFT) | second
-                at = int(np.searchsorted(self._pairs, pair))
-                if at < len(self._pairs) and self._pairs[at] == pair:
-                    self._pair_postings.add(at, weight, totals)
-            case _:
-                pass
 
     def _containing(self, stems: Sequence[str]) -> Rows:
         """Return the documents that contain every one of the words."""

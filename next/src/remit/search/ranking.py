@@ -214,7 +214,7 @@ def _ranked(
 def _likelihood(tool: Tool) -> float:
     if tool.status in (Status.STALE, Status.UNLISTED):
         return _GONE
-    return _DEMOTED if is_demoted(tool.outcomes) else 1.0
+    return _DEMOTED if tool.outcomes and is_demoted(tool.outcomes) else 1.0
 
 
 def _best_first(item: RankedTool) -> tuple[float, bool, float, int, str, str]:
@@ -310,7 +310,7 @@ def _servers_and_tools(
     meant = {home: row.score for home, row in servers.items() if home in labeled or row.tool.name in matches}
     dropped = {_home(tool) for tool in tools} - meant.keys()
     kept = (
-        _with_server(item, meant.get(_home(item.tool), 0.0))
+        _with_server(item, meant[home]) if (home := _home(item.tool)) in meant else item
         for item in ranked
         if item.tool.kind is not Kind.MCP_SERVER or _home(item.tool) not in dropped
     )
