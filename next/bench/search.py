@@ -1,7 +1,7 @@
 """Measures search: how well it ranks, whether it finds every rare word, and how fast it is.
 
-A folder holds sets, which are folders with `tools.jsonl` and `queries.jsonl`, or what servers list: JSON files
-with `tools`, as `tools/list` returns them.
+A folder holds sets, which are folders with `tools.jsonl` and `queries.jsonl`, or lists of real tools: JSON
+files with `tools`, as servers return them.
 """
 
 import argparse
@@ -9,7 +9,6 @@ import json
 import math
 import random
 import re
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ SIZES = (1_000, 10_000)
 FEWEST_WORDS = 4  # of a sentence
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 VISIBLE = Decision(Verdict.VISIBLE, None, "given")
-
 LOTS = random.Random(7)  # noqa: S311 - the same each time
 
 Item = TypeVar("Item")
@@ -41,11 +39,7 @@ class Entry(NamedTuple):
     document: Document
 
 
-class Query(NamedTuple):
-    """A query and the positions of the tools that answer it."""
-
-    text: str
-    relevant: frozenset[int]
+Query = tuple[str, frozenset[int]]  # with the positions of the tools that answer it
 
 
 class Set(NamedTuple):
@@ -65,8 +59,6 @@ def main() -> None:
     model = open_model(given.model)
     sets = [one for folder in given.folders for one in folder_sets(folder)]
     real = [tool for folder in given.folders for tool in real_tools(folder)]
-    if not sets and not real:
-        sys.exit("no set of tools and queries, and no list of tools, is in these folders")
     measures = {one.name: measured(one, model) for one in sets}
     figures: dict[str, Any] = {"model": given.model, "sets": measures}
     if sets:
@@ -74,9 +66,7 @@ def main() -> None:
     if real:
         figures["real_tools"] = {one.name: measured(one, model) for one in real_sets(real)}
         figures["rare_words"] = rare_words(real, model)
-        queries = thinned(
-            [query.text for one in sets for query in one.queries] or [tool.name for tool in real]
-        )
+        queries = thinned([query for one in sets for query, _ in one.queries] or [tool.name for tool in real])
         sizes = SIZES if model is None or not model.is_slow else SIZES[:1]
         figures["speed"] = [timed(many(real, size), queries, model) for size in sizes]
     text = json.dumps(figures, indent=2)
@@ -89,31 +79,24 @@ def folder_sets(folder: Path) -> Iterator[Set]:
         rows = [json.loads(line) for line in (file.parent / "tools.jsonl").read_text("utf-8").splitlines()]
         at = {row["id"]: place for place, row in enumerate(rows)}
         asked = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        queries = [
-            Query(row["text"], frozenset(at[id] for id in row["relevant"] if id in at)) for row in asked
-        ]
+        queries = [(row["text"], frozenset(at[id] for id in row["relevant"] if id in at)) for row in asked]
         tools = [entry(row, row.get("server_name") or row.get("server") or "", "parameters") for row in rows]
-        yield Set(file.parent.name, tools, thinned([query for query in queries if query.relevant]))
+        yield Set(file.parent.name, tools, thinned([query for query in queries if query[1]]))
 
 
-def real_tools(folder: Path) -> list[Entry]:
+def real_tools(folder: Path) -> Iterator[Entry]:
     """Read what real servers list."""
-    contents = (
-        (file.stem, as_object(json.loads(file.read_text("utf-8")))) for file in sorted(folder.rglob("*.json"))
-    )
-    return [
-        entry(row, name, "inputSchema") for name, content in contents for row in as_list(content.get("tools"))
-    ]
+    for file in sorted(folder.rglob("*.json")):
+        tools = as_object(json.loads(file.read_text("utf-8"))).get("tools")
+        yield from (entry(row, file.stem, "inputSchema") for row in as_list(tools))
 
 
 def entry(row: Mapping[str, Any], server: str, schema: str) -> Entry:
     """Read a tool; its parameters are a JSON schema, a mapping by name, or lists of named parameters."""
     fields = as_object(row.get(schema))
     params = as_object(fields.get("properties")) or fields
-    if listed := as_list(row.get(schema)) or [
-        *as_list(params.get("required")),
-        *as_list(params.get("optional")),
-    ]:
+    lists = row.get(schema), params.get("required"), params.get("optional")
+    if listed := [param for values in lists for param in as_list(values)]:
         params = {str(param["name"]): param for param in map(as_object, listed) if "name" in param}
     about = {name: as_object(param).get("description") or "" for name, param in params.items()}
     document = build_document(row["name"], server, row.get("description"), about, row.get("title"))
@@ -121,31 +104,14 @@ def entry(row: Mapping[str, Any], server: str, schema: str) -> Entry:
 
 
 def real_sets(tools: Sequence[Entry]) -> list[Set]:
-    """Ask for real tools by their names, by first sentences without those words, and by quotations."""
+    """Ask for real tools by their names, and by their first sentences without the words of the name."""
     alike: defaultdict[str, set[int]] = defaultdict(set)
     for at, tool in enumerate(tools):
         alike[tool.document.description].add(at)
-    names = [Query(tool.name, frozenset((at,))) for at, tool in enumerate(tools)]
-    sentences = [
-        Query(text, frozenset(alike[tool.document.description]))
-        for tool in tools
-        if is_sentence(text := without_name(tool))
-    ]
-    texts = [tool.document.description for tool in tools]
-    parts = ([part.strip() for part in SENTENCE_END.split(text) if is_sentence(part)] for text in texts)
-    quotes = [LOTS.choice(part) for part in parts if part]
-    quoted = [
-        Query(quote, frozenset(at for at, text in enumerate(texts) if quote in text)) for quote in quotes
-    ]
-    return [
-        Set("names", tools, names),
-        Set("first sentences", tools, thinned(sentences)),
-        Set("quotations", tools, thinned(quoted)),
-    ]
-
-
-def is_sentence(text: str) -> bool:
-    return len(text.split()) >= FEWEST_WORDS
+    names: list[Query] = [(tool.name, frozenset((at,))) for at, tool in enumerate(tools)]
+    asked = ((without_name(tool), alike[tool.document.description]) for tool in tools)
+    sentences = [(text, frozenset(same)) for text, same in asked if len(text.split()) >= FEWEST_WORDS]
+    return [Set("names", tools, names), Set("first sentences", tools, thinned(sentences))]
 
 
 def without_name(tool: Entry) -> str:
@@ -185,10 +151,10 @@ def searcher(tools: Sequence[Entry], model: Embedder | None) -> Searcher:
 def measured(one: Set, model: Embedder | None) -> dict[str, float]:
     """Measure how high the relevant tools of a set are ranked, and how long that takes."""
     opened, gains, firsts, times = searcher(one.tools, model), 0.0, 0, list[float]()
-    for query in one.queries:
-        results, took = asked(opened, query.text)
-        ranks = [rank for rank, at in enumerate(results) if at in query.relevant]
-        ideal = sum(1 / math.log2(rank + 2) for rank in range(min(len(query.relevant), DEPTH)))
+    for query, relevant in one.queries:
+        results, took = asked(opened, query)
+        ranks = [rank for rank, at in enumerate(results) if at in relevant]
+        ideal = sum(1 / math.log2(rank + 2) for rank in range(min(len(relevant), DEPTH)))
         gains += sum(1 / math.log2(rank + 2) for rank in ranks) / ideal
         firsts += 0 in ranks
         times.append(took)
