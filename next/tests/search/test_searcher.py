@@ -97,20 +97,37 @@ def test_a_word_beyond_what_the_model_reads_is_found() -> None:
 
 
 def test_a_word_as_it_is_spelled_comes_before_its_other_forms() -> None:
-    forms = [offered("a", f"plan_{at}", "Lists plans and planning") for at in range(60)]
-    exact = offered("b", "draw", "Draws a thing of many parts that is long and winding, from a plans archive")
-    other = offered("b", "lay", "planned")
-    found = search("archives", other, exact, *forms)
-    assert names(found) == ["b__draw"]
-    found = names(search("planned", offered("c", "x", "The plans of a plan"), other, *forms[:5]))
-    assert found[0] == "b__lay"
-    assert found[-1] == "c__x"
+    others = [offered("a", f"archive_{at}", "Archive an archive") for at in range(60)]
+    exact = offered("b", "draw", "Draws a thing of many parts that is long and winding, also from archives")
+    found = search("archives", exact, *others)
+    assert names(found)[0] == "b__draw"
+    assert len(names(found)) == 20
 
 
-@pytest.mark.parametrize("query", ["open a pull request", "I want to open a new pull request"])
+def test_a_word_that_is_said_is_found_beside_a_server_of_that_name() -> None:
+    said = [
+        offered("files", name, "Returns what a file holds: images, audio") for name in ("media", "stream")
+    ]
+    assert {"audio__*", "files__media", "files__stream"} == {*names(search("audio", server("audio"), *said))}
+
+
+def test_of_several_tools_with_a_telling_word_none_is_noise() -> None:
+    said = [
+        offered("files", name, "Returns what a file holds: images, audio") for name in ("media", "stream")
+    ]
+    found = search("gizmo audio", *said, *ledgers(40))
+    assert {*names(found)} == {"files__media", "files__stream"}
+    assert found.results[0].score < 0.05
+
+
+@pytest.mark.parametrize("query", ["open a pull request", "I want to open a pull request"])
 def test_opening_a_pull_request_creates_one(query: str) -> None:
-    found = names(search(query, *GITHUB))
-    assert found[0] == "github__create_pull_request"
+    get = offered("git", "get_pull_request", "Get a pull request")
+    create = offered(
+        "git", "create_pull_request", "Create a pull request of a branch, with a title and a body"
+    )
+    for model in (None, index().model):
+        assert names(search(query, get, create, *ALL, model=model))[0] == "git__create_pull_request"
 
 
 @pytest.mark.parametrize("query", ["what day is it", "What time is it in Tokyo?", "what's the date?"])
@@ -184,8 +201,9 @@ def test_a_part_of_a_servers_name_means_it_unless_a_tool_has_it_in_its_name() ->
 
 
 def test_where_even_the_best_is_noise_nothing_is_shown_but_the_nearest_names() -> None:
-    found = search("photosynthesis of tropical orchids", *ALL)
-    assert (names(found), len(found.nearest)) == ([], 3)
+    for query in ("photosynthesis of tropical orchids", "orchid photos"):
+        found = search(query, *ALL)
+        assert (names(found), len(found.nearest)) == ([], 3)
     blank = search("  ", *ALL)
     assert (names(blank), blank.nearest) == ([], [])
 
@@ -195,8 +213,8 @@ def test_what_scores_far_below_the_best_is_not_shown_unless_several_things_are_a
     shown = search("take a screenshot of the page", *ALL).results
     assert 1 <= len(shown) < len(everything)
     assert shown[-1].score >= 0.08 * shown[0].score
-    several = names(search("take a screenshot of the page, then look at a folder of files", *ALL))
-    assert {"browser__take_screenshot", "files__list_directory"} <= {*several}
+    several = search("list what is in this folder, then write an email", *ALL).results
+    assert several[-1].score < 0.08 * several[0].score
 
 
 def test_an_instruction_counts_before_and_after_pasted_text() -> None:

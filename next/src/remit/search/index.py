@@ -15,7 +15,6 @@ from remit.search.ranking import Form, Fusion, Hit
 
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
 PAIR_WEIGHT = 0.5  # weight of two adjacent words, relative to one word
-SIMILAR_WEIGHT = 0.5  # weight of a verb that tools use for a word of the query
 QUOTE_WEIGHT = 3.0  # weight of BM25 in a document that contains every word of a query
 RARE = 10  # a word is telling if at most every tenth document contains it
 
@@ -134,7 +133,7 @@ class Index:
         stems = _stems(list(dict.fromkeys(" ".join(texts).split())))
         totals = np.zeros(self._size, np.float32)
         pairs: dict[int, float] = {}
-        weighted = ((terms.words, 1.0), (terms.pairs, PAIR_WEIGHT), (terms.similar, SIMILAR_WEIGHT))
+        weighted = (((*terms.words, *terms.similar), 1.0), (terms.pairs, PAIR_WEIGHT))
         for text, weight in ((text, weight) for texts, weight in weighted for text in texts):
             match [self._stems.get(stems[word]) for word in text.split()]:
                 case [int(number)]:
