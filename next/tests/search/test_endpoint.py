@@ -190,6 +190,10 @@ def test_this_machine_is_told_by_its_name() -> None:
 def test_the_key_is_read_from_its_file(service: Service, tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_text(f"{KEY}\n")
+    path.chmod(0o644)
+    with pytest.raises(EmbeddingError, match="others can read"):
+        open_model(service.url, "small", str(path))
+    path.chmod(0o600)
     model = open_model(service.url, "small", str(path))
     assert model is not None
     assert model.embed_query("abc")

@@ -38,7 +38,6 @@ class Index:
     def __init__(self, columns: Sequence[Columns], vectors: Sequence[Vector | None] | None = None) -> None:
         self._size = len(columns)
         self._vectors, self._has_vector = _matrix(vectors or [None] * self._size)
-        self._all_have_vectors = bool(self._has_vector.all())
         self._words = _Numbered()
         used, counts, keywords, at = array("i"), array("i"), array("i"), array("i")
         plain = tokenizers()[0]

@@ -1,5 +1,6 @@
 """The models that embed tools and queries, so texts of similar meaning have similar vectors."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -82,6 +83,10 @@ def vectors_of(
 def _read_key(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+                raise EmbeddingError(
+                    "`embeddings_key_file` names a file that others can read", hint=f"run `chmod 600 {path}`"
+                )
             return file.read(_MAX_KEY).strip()
     except OSError as error:
         raise EmbeddingError(

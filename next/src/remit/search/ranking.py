@@ -107,15 +107,11 @@ class Fusion(NamedTuple):
         for form in (Form.STEM, Form.SPELLED):  # what contains the only word comes before what does not
             if lifted := [hit.document for hit in hits if hit.form == form]:
                 floor = max((scores[hit.document] for hit in hits if hit.form < form), default=0.0)
-                scores |= {at: max(scores[at], _lifted(floor, 1.0, scores[at])) for at in lifted}
+                scores |= {at: max(scores[at], floor + (1 - floor) * _APART * scores[at]) for at in lifted}
         return scores
 
 
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
-
-
-def _lifted(floor: float, most: float, score: float) -> float:
-    return floor + (most - floor) * _APART * score
 
 
 class NameMatch(IntEnum):
