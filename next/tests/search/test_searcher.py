@@ -111,6 +111,11 @@ def test_a_word_that_is_said_is_found_beside_a_server_of_that_name() -> None:
     assert {"audio__*", "files__media", "files__stream"} == {*names(search("audio", server("audio"), *said))}
 
 
+def test_of_the_tools_of_a_server_that_is_meant_the_one_that_says_its_name_is_shown() -> None:
+    said = offered("github", "star", "Puts a mark on what is called a repository elsewhere than on github")
+    assert "github__star" in names(search("github", server("github"), *GITHUB, said))
+
+
 def test_of_several_tools_with_a_telling_word_none_is_noise() -> None:
     said = [
         offered("files", name, "Returns what a file holds: images, audio") for name in ("media", "stream")

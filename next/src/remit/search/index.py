@@ -14,6 +14,7 @@ from remit.search.models import Vector
 from remit.search.ranking import Form, Fusion, Hit
 
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
+_SERVER = 1  # the column of the server's name
 PAIR_WEIGHT = 0.5  # weight of two adjacent words, relative to one word
 QUOTE_WEIGHT = 3.0  # weight of BM25 in a document that contains every word of a query
 RARE = 10  # a word is telling if at most every tenth document contains it
@@ -67,8 +68,11 @@ class Index:
         order = np.argsort(keyword_stems := stem_of[np.frombuffer(keywords, np.int32)], kind="stable")
         self._keyword_rows = np.frombuffer(at, np.int32)[order]
         self._keyword_starts = np.searchsorted(keyword_stems[order], np.arange(len(self._stems) + 1))
-        self._spelled = np.concatenate((np.frombuffer(used, np.int32), np.frombuffer(keywords, np.int32)))
-        self._spelled_rows = np.concatenate((rows, np.frombuffer(at, np.int32)))
+        is_own = cells % len(COLUMN_WEIGHTS) != _SERVER  # what a tool says itself, not the name of its server
+        self._spelled = np.concatenate(
+            (np.frombuffer(used, np.int32)[is_own], np.frombuffer(keywords, np.int32))
+        )
+        self._spelled_rows = np.concatenate((rows[is_own], np.frombuffer(at, np.int32)))
 
     def __len__(self) -> int:
         return self._size
