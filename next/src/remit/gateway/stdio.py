@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from remit.catalog import Catalog, Registry
+from remit.catalog import Registry
 from remit.decision import Face, Key, Kind, Snapshot, ToolDecision
 from remit.protocol import (
     CLIENT_LIMITS,

@@ -1,32 +1,30 @@
-"""Conditions on tools: what gates and rules need of a compiled condition."""
+"""The condition language of rules, a strict subset of CEL: parsed, checked, evaluated and explained."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+# pyright: reportUnusedImport=false
+TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
+if TYPE_CHECKING:
+    from remit.decision.when.check import (
+        LOCATION,
+        CelType,
+        ConditionMistake,
+        Schema,
+        Vocabulary,
+        mistakes_in,
+    )
+    from remit.decision.when.condition import Condition, LocationScope, Mentions, StateScope
 
-from remit.decision.snapshot import Snapshot, StateValue
+_MODULES = {  # hooks check nothing
+    "check": "LOCATION CelType ConditionMistake Schema Vocabulary mistakes_in",
+    "condition": "Condition LocationScope Mentions StateScope",
+}
+_HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
-class Mentions(NamedTuple):
-    """The states and variables that a condition reads; only a change in one of them can change its result."""
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        from importlib import import_module
 
-    states: frozenset[str]
-    variables: frozenset[tuple[str, ...]]  # as paths: `("git", "branch")`
-
-
-class Condition:
-    """A compiled condition."""
-
-    mentions: Mentions
-    arguments: tuple[str, ...] = ()  # of a call that it reads: `args.branch`
-
-    def judge(self, snapshot: Snapshot, args: Mapping[str, object] | None = None) -> StateValue:
-        """Return whether it holds; if not, the reason says what it needs, for people."""
-        raise NotImplementedError
-
-    def summary(self, snapshot: Snapshot) -> str:
-        """Say what is missing, for a model: names of states, never how they are detected."""
-        raise NotImplementedError
-
-    def missing(self, snapshot: Snapshot) -> Sequence[str]:
-        """List the states that would have to hold."""
-        raise NotImplementedError
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
