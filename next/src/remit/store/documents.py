@@ -18,7 +18,7 @@ class DocumentStore:
         return dict(self._database.rows("vectors", model=model, digests=json.dumps(list(digests))))
 
     def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
-        """Store vectors by digest; an endpoint may change the model behind a name, and with it their length."""
+        """Store vectors by digest, and forget those of the model that have another length."""
         with self._database.transaction():
             for vector in islice(vectors.values(), 1):
                 self._database.rows("forget_other_lengths", model=model, length=len(vector))

@@ -198,7 +198,7 @@ class ArtifactStore:
         return [ArtifactHit(id, by_words.get(id, 0.0), meanings.get(id)) for id in best]
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector, with their names and texts; after a change of model, all of them."""
+        """List artifacts without a vector of a model, with their names and texts."""
         if set(self._database.rows("other_vectors")[0]) - {None, model}:
             with self._database.transaction():
                 self._forget_vectors()

@@ -56,8 +56,7 @@ class StoredStates(NamedTuple):
 class StateStore:
     """Stores configuration and states.
 
-    A configuration can run commands. Others write a shared store, too, so of what was compiled a process takes
-    back only its own.
+    A configuration can run commands, and others write a shared store: a process reads back only its own.
     """
 
     def __init__(self, database: Database) -> None:
