@@ -76,7 +76,7 @@ class ApprovalStore:
 
     def find(self, id: str, workspace: Workspace) -> Approval | None:
         """Find an approval by its id."""
-        rows = self._database.rows("approval", project=workspace.project.hash, id=id)
+        rows = self._database.rows("approval_by_id", project=workspace.project.hash, id=id)
         return _approval(rows[0]) if rows else None
 
     def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None:
