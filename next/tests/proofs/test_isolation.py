@@ -65,7 +65,8 @@ PLACES = (
 
 def server(place: Place, label: str) -> Declaration:
     launch = Launch(command=f"{label} {place}")
-    key = (CLIENT, Kind.MCP_SERVER, *place, None, label, server_name(label))
+    scope, project_hash, dir = place
+    key = (CLIENT, Kind.MCP_SERVER, scope, project_hash, dir, None, label, server_name(label))
     return Declaration(*key, source="/files", launch=launch, digest=launch.digest)
 
 

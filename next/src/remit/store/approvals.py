@@ -1,9 +1,13 @@
 """A person's consents to calls; each is used once, even if several callers try at the same time."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from remit.decision import Workspace
+from typing import TYPE_CHECKING, NamedTuple
+
 from remit.store.database import Database, Row, see_project
+
+if TYPE_CHECKING:
+    from remit.decision import Workspace
 
 _CLOCK_ERROR = 60_000  # milliseconds: a request further in the future was made before the clock was set back
 

@@ -1,13 +1,14 @@
 """Tools in scope, and projects: what every list starts from."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.decision import (
     AgentProfile,
     Authority,
-    Context,
     Definition,
     Kind,
     Project,
@@ -15,11 +16,13 @@ from remit.decision import (
     Status,
     Tool,
     Winner,
-    Workspace,
     classify,
     needs_trust,
 )
 from remit.store.database import Database, Row, scope_parameters
+
+if TYPE_CHECKING:  # what a context refers to takes longer to load than a hook's whole work
+    from remit.decision import Context, Workspace
 
 # Dictionary lookups: calling an enum takes as long as the rest of a row.
 KINDS = {kind.value: kind for kind in Kind}
@@ -187,5 +190,7 @@ def _seen(row: Row, used: Mapping[tuple[str, str], _Uses]) -> Tool:
 
 def read_profile(text: str) -> AgentProfile:
     """Read an agent's profile from JSON."""
-    fields: list[Any] = json.loads(text)
-    return AgentProfile(*(tuple(field) if isinstance(field, list) else field for field in fields))
+    fields: list[object] = json.loads(text)
+    return AgentProfile._make(
+        tuple(cast("list[str]", field)) if isinstance(field, list) else field for field in fields
+    )

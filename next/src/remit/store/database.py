@@ -1,13 +1,18 @@
 """The seam to a database that runs named queries, where it finds them, and what limits them to a scope."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from remit.decision import Key, View, Workspace, ancestors
+from remit.decision import ancestors
+
+if TYPE_CHECKING:
+    from remit.decision import Key, View, Workspace
 
 Value = str | int | float | bytes | None
 Row = tuple[Any, ...]  # each caller knows the columns of its query

@@ -223,6 +223,15 @@ def _missing(prepared: Sequence[PreparedDefinition], rows: Iterable[Sequence[Any
     return [{"tool": id} for name, id, _, is_unlisted in rows if not is_unlisted and name not in names]
 
 
+def report_columns(
+    name: str, description: str | None, schema: Mapping[str, object] | None
+) -> dict[str, Value]:
+    """Return the row of a definition that a report tells, which nobody pins or inspects."""
+    raw = {"description": description, "inputSchema": schema}
+    definition = make_definition(name, None, None, description, raw)
+    return _columns(PreparedDefinition(definition, "")) | {"pin": None, "danger": None}
+
+
 def _columns(item: PreparedDefinition) -> dict[str, Value]:
     definition = item.definition
     raw = as_object(json.loads(definition.raw))

@@ -152,7 +152,7 @@ class ArtifactStore:
         """List the newest artifacts of some kinds in some places."""
         among = {"places": json.dumps(list(places)), "kinds": json.dumps(list(kinds))}
         is_live = int(not with_replaced)
-        rows = self._rows("artifacts", workspace, **among, is_live=is_live, since=since, most=limit)
+        rows = self._rows("newest_artifacts", workspace, **among, is_live=is_live, since=since, most=limit)
         return [_artifact(row) for row in rows]
 
     def relate(self, related: Related, workspace: Workspace) -> None:
@@ -163,7 +163,7 @@ class ArtifactStore:
     def relations(self, key: str, workspace: Workspace) -> list[Related]:
         """List the relations of an artifact."""
         rows = self._rows("relations_of", workspace, key=key)
-        return [Related(*names, json.loads(properties)) for *names, properties in rows]
+        return [Related._make([*names, json.loads(properties)]) for *names, properties in rows]
 
     def by_id(self, ids: Iterable[int], workspace: Workspace) -> dict[int, Artifact]:
         """Read the artifacts of search hits, except those replaced since."""

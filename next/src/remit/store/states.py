@@ -1,12 +1,16 @@
 """Remit's own configuration, compiled for a workspace, and the values of states."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision import JsonValue, Workspace
 from remit.store.database import Database, see_project
 from remit.store.scans import StoredFile, keep_files, stored_files
+
+if TYPE_CHECKING:
+    from remit.decision import JsonValue, Workspace
 
 _READER = "remit"
 _CLOCK_ERROR = 3_600_000  # claims last seconds, so one that lasts an hour used another clock

@@ -1,13 +1,15 @@
 """Uses and reports of names, and the answers that hooks keep."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision import Authority, Definition, Workspace
 from remit.store.database import Database, Value, scope_parameters, see_project
-from remit.store.listings import make_definition
-from remit.text import definition_tokens
+
+if TYPE_CHECKING:
+    from remit.decision import Authority, Workspace
 
 
 class Total(NamedTuple):
@@ -84,22 +86,22 @@ class UsageStore:
         schema: dict[str, object] | None = None,
     ) -> None:
         """Store what a hook or an agent tells of a name in this project."""
-        definition = None
+        definition: dict[str, Value] = {}
         if description is not None or schema is not None:
-            raw = {"description": description, "inputSchema": schema}
-            definition = make_definition(name, None, None, description, raw)
-        project = workspace.project.hash
+            from remit.store.listings import report_columns  # hooks report names alone
+
+            definition = report_columns(name, description, schema)
         with self._database.transaction(changes="catalog"):
             see_project(self._database, workspace, at)
-            if definition is not None:
-                self._database.rows("define", **_columns(definition, schema))
+            if definition:
+                self._database.rows("define", **definition)
             self._database.rows(
                 "report",
-                project=project,
+                project=workspace.project.hash,
                 client=client,
                 name=name,
                 authority=int(authority),
-                definition=definition and definition.digest,
+                definition=definition.get("digest"),
                 at=at,
             )
 
@@ -176,10 +178,3 @@ def unseen_names(database: Database, uses: Iterable[Use], workspace: Workspace) 
     listed = json.dumps([name for _, name in names])
     known = set(database.rows("declared_names", names=listed, **scope_parameters(workspace)))
     return [name for name in names if name not in known]
-
-
-def _columns(definition: Definition, schema: object) -> dict[str, Value]:
-    written = None if schema is None else json.dumps(schema)
-    tokens = definition_tokens(definition.name, definition.description, written)
-    empty = dict.fromkeys(("pin", "danger", "findings", "inspector"))
-    return {**definition._asdict(), **empty, "tokens": tokens}
