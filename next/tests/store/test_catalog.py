@@ -189,7 +189,7 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not() -> None:
         (True, lambda: store.listings.keep(GIT, offer._replace(prompts=[]), [prepared(LOG)], SHOP, 4)),
         (True, lambda: store.listings.keep(GIT, Offer(failure=Failure("gone")), [], SHOP, 5)),
         (False, lambda: store.listings.keep(GIT, Offer(failure=Failure("gone")), [], SHOP, 6)),
-        (True, lambda: store.trust.grant(GIT, "git-server", SHOP, 6)),
+        (True, lambda: store.trust.grant(GIT.key, "d", "git-server", SHOP, 6)),
         (True, lambda: store.trust.revoke(GIT.key, SHOP)),
         (True, lambda: store.trust.trust_part("/f", "x", "d", SHOP, 7)),
         (True, lambda: store.trust.revoke_part("/f", "x", SHOP)),
@@ -290,7 +290,7 @@ def test_trust_is_in_the_entry_that_was_shown() -> None:
     store = memory_store()
     scan(store, SHARED)
     assert row(store, SHARED.name).tool.is_trusted is False
-    store.trust.grant(SHARED, "runs shop", SHOP, 5)
+    store.trust.grant(SHARED.key, SHARED.digest or "", "runs shop", SHOP, 5)
     assert store.trust.entries(SHOP) == {SHARED.key: (SHARED.digest, "runs shop", 5)}
     assert store.trust.entries(BLOG) == {}
     assert row(store, SHARED.name).tool.is_trusted is True

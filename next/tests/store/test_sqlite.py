@@ -152,6 +152,12 @@ def test_a_failed_transaction_leaves_nothing_behind() -> None:
     assert database.revision() == 0
 
 
+def test_a_durable_store_is_on_the_disk_before_a_write_is_acknowledged() -> None:
+    databases = [SqliteDatabase(":memory:", durable=durable) for durable in (False, True)]
+    levels = [database._connection.pragma("synchronous") for database in databases]  # pyright: ignore[reportPrivateUsage]
+    assert levels == [1, 2]
+
+
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
     script = (
         "import sys; from remit.store import SqliteDatabase\nsys.stdin.read(); SqliteDatabase(sys.argv[1])"

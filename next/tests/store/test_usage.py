@@ -87,8 +87,6 @@ def test_what_a_project_says_of_a_tool_is_not_shown_in_another() -> None:
     found = store.catalog.definitions([digest], SHOP)[digest]
     assert json.loads(found.raw)["inputSchema"] == schema
     assert store.catalog.definitions([digest], BLOG) == {}
-    store.usage.forget_report("x", CLIENT, SHOP)
-    assert (names(store), names(store, BLOG)) == ([], ["x"])
 
 
 def test_calls_are_found_by_what_is_asked_for_newest_first() -> None:
@@ -152,7 +150,6 @@ def test_usage_is_told_by_name_hour_session_and_project() -> None:
         ("s2", CLIENT, two.called_at, two.called_at, 1, 1, 1),
         ("s1", CLIENT, one.called_at, one.called_at, 2, 0, 1),
     ]
-    assert store.usage.by_project() == [("/code/shop", SHOP.project.hash, 4, 1, two.called_at)]
     assert store.usage.first_seen(SHOP)[CLIENT, "mcp__git__log"] == 2
     assert (store.usage.totals(BLOG), store.usage.sessions(BLOG, 9)) == ([], [])
 

@@ -74,6 +74,11 @@ def scope_parameters(workspace: Workspace) -> dict[str, str]:
     return {"project": workspace.project.hash, "reach": reach, "group": group}
 
 
+def place_parameters(workspace: Workspace) -> dict[str, str]:
+    """Return the parameters of what belongs to one workspace alone."""
+    return {"workspace": workspace.dir, "project": workspace.project.hash}
+
+
 def key_parameters(key: Key) -> dict[str, str | None]:
     """Return the parameters that identify a row."""
     return dict(zip(_KEY, key, strict=True))
@@ -95,13 +100,7 @@ def storable(value: Value) -> Value:
 
 def view_parameters(view: View) -> dict[str, str]:
     """Return the parameters that identify a view."""
-    workspace = view.workspace
-    return {
-        "client": view.client,
-        "workspace": workspace.dir,
-        "project": workspace.project.hash,
-        "flags": view.flags.key,
-    }
+    return {**place_parameters(view.workspace), "client": view.client, "flags": view.flags.key}
 
 
 class NamedQueries:

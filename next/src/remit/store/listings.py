@@ -247,19 +247,12 @@ def _columns(item: PreparedDefinition) -> dict[str, Value]:
     }
 
 
-_PARTS = (
-    "resources",
-    "templates",
-    "prompts",
-    "capabilities",
-    "instructions",
-    "protocol_version",
-    "server_version",
-)
+_PARTS = ("resources", "templates", "prompts", "capabilities", "instructions")
+_VERSIONS = ("protocol_version", "server_version")
 
 
 def _write_offer(offer: Offer) -> str:
-    content = {part: getattr(offer, part) for part in _PARTS}
+    content = {part: getattr(offer, part) for part in (*_PARTS, *_VERSIONS)}
     declared = offer.declared
     return json.dumps({**content, "declared": None if declared is None else declared._asdict()})
 
