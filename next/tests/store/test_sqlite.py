@@ -160,10 +160,16 @@ def test_a_durable_store_is_on_the_disk_before_a_write_is_acknowledged() -> None
 
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
     script = (
-        "import sys; from remit.store import SqliteDatabase\nsys.stdin.read(); SqliteDatabase(sys.argv[1])"
+        "import sys; from remit.store import SqliteDatabase\n"
+        "print(flush=True); sys.stdin.read(); SqliteDatabase(sys.argv[1])"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "remit.sqlite")]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]
+    both = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    processes = [subprocess.Popen(command, **both) for _ in range(8)]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
     for process in processes:
         assert process.stdin is not None
         process.stdin.close()

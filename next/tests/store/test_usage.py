@@ -51,6 +51,9 @@ def test_what_hook_and_gateway_know_of_one_call_is_one_entry_and_one_use() -> No
     done = CALL._replace(call_id="c")
     for call in (asked, done, done, asked):
         store.calls.add([call], SHOP)
+    for call in (done, asked):
+        store.calls.add([call], BLOG)
+    assert store.calls.find(CallQuery(), BLOG) == [done._replace(agent="helper", session="s")]
     entry = done._replace(endpoint="hook", agent="helper", session="s")
     assert store.calls.find(CallQuery(), SHOP) == [entry]
     assert uses(store)["mcp__git__log"] == (1, "+")
@@ -73,6 +76,13 @@ def test_a_use_never_makes_or_widens_a_tool() -> None:
     keep_list(store, GIT, prepared(definition("mcp__git__log")))
     assert names(store) == ["mcp__git__*", "mcp__git__log", "Read"]
     assert uses(store)["mcp__git__log"] == (1, "+")
+
+
+def test_a_use_of_a_name_that_only_another_project_declares_is_seen_here() -> None:
+    store = memory_store()
+    scan(store, declared("mine", Scope.LOCAL))
+    store.calls.add([CALL._replace(tool="mcp__mine__*")], BLOG)
+    assert [(tool.name, tool.status) for tool in tools(store, BLOG)] == [("mcp__mine__*", Status.SEEN)]
 
 
 def test_what_a_project_says_of_a_tool_is_not_shown_in_another() -> None:
