@@ -164,8 +164,8 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) 
         "print(flush=True); sys.stdin.read(); SqliteDatabase(sys.argv[1])"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "remit.sqlite")]
-    both = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    processes = [subprocess.Popen(command, **both) for _ in range(8)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe) for _ in range(8)]
     for process in processes:
         assert process.stdout is not None
         process.stdout.readline()
