@@ -90,11 +90,9 @@ def see_project(database: Database, workspace: Workspace, at: int) -> None:
     database.rows("see_project", project=project.hash, path=project.path, at=at)
 
 
-def storable(value: Value) -> Value:
+def storable(text: str) -> str:
     """Replace NUL and lone surrogates, which JSON can express but databases cannot store."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in value else value
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
