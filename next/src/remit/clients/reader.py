@@ -69,7 +69,7 @@ EditsOf = Callable[[str], EditedFile | None]
 class Kept(NamedTuple):
     """What files said when they were last valid."""
 
-    file: Callable[[str], StoredFile | None] = lambda _path: None
+    files: Callable[[Sequence[str]], Mapping[str, StoredFile]] = lambda _paths: {}
     declared: Callable[[Sequence[str]], Sequence[Declaration]] = lambda _paths: ()
 
 
@@ -286,7 +286,7 @@ class ClientReader:
             self.unreadable.add(path)
             with self.part(path) as part:
                 part.note(error.place, error.reason)
-                part.rules += _kept_rules(self.kept.file(path))
+                part.rules += _kept_rules(self.kept.files([path]).get(path))
             return None
 
     def fields(
@@ -302,7 +302,7 @@ class ClientReader:
         """
         content = self.content(path, format)
         if content is None and keep is not None and path in self.unreadable:
-            stored = self.kept.file(path)
+            stored = self.kept.files([path]).get(path)
             return EntryFields({} if stored is None else json.loads(stored.content).get("fields", {}))
         try:
             fields = EntryFields({} if content is None else content[0])
@@ -379,9 +379,10 @@ class ClientReader:
 
     def stored_files(self) -> list[StoredFile]:
         """Return what must stay in force of each valid file while it is broken."""
-        rules: dict[str, list[SettingsRule]] = {}
+        valid = [path for path in dict.fromkeys(self.files) if path not in self.unreadable]
+        rules: dict[str, list[Any]] = {path: [] for path in self.kept.files(valid)}  # maybe without rules now
         for rule in self.rules:
-            if rule.source in self.inputs and rule.source not in self.unreadable:
+            if rule.source in valid:
                 rules.setdefault(rule.source, []).extend(_storable_rules(rule))
         return [
             StoredFile(
@@ -405,7 +406,12 @@ ReadEdits = Callable[[ClientReader], EditsOf]  # looks at the install records, a
 
 
 def read_client(
-    view: View, machine: Machine, *, now_ns: int, read_edits: ReadEdits | None = None, kept: Kept = NOTHING_KEPT
+    view: View,
+    machine: Machine,
+    *,
+    now_ns: int,
+    read_edits: ReadEdits | None = None,
+    kept: Kept = NOTHING_KEPT,
 ) -> ClientReading:
     """Read a client's files for a workspace; judge and resolve what they declare.
 

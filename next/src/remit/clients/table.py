@@ -387,6 +387,8 @@ def _base(head: str, machine: Machine) -> str:
             return os.path.join(app, "Code", "User")
         case "{config}":
             return config
+        case "{xdg}":
+            return _xdg(machine)
         case "{roaming}":
             return roaming
         case "{local}":
