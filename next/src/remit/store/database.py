@@ -74,6 +74,20 @@ def key_parameters(key: Key) -> dict[str, str | None]:
     return dict(zip(_KEY, key, strict=True))
 
 
+def see_project(database: Database, workspace: Workspace, at: int) -> None:
+    """Store that a project was seen: every row of a project refers to it."""
+    project = workspace.project
+    database.rows("see_project", project=project.hash, path=project.path, at=at)
+
+
+def storable(value: Value) -> Value:
+    """Replace NUL and lone surrogates, which JSON can express but databases cannot store."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in value else value
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def view_parameters(view: View) -> dict[str, str]:
     """Return the parameters that identify a view."""
     workspace = view.workspace
@@ -97,8 +111,8 @@ class NamedQueries:
         if sql is None:
             queries, fragments = _blocks(self._folders)
             sql = queries[name]
-            for fragment, text in fragments.items():
-                sql = sql.replace(f"{{{fragment}}}", text)
+            for fragment in reversed(fragments):  # a fragment may contain earlier ones
+                sql = sql.replace(f"{{{fragment}}}", fragments[fragment])
             self._complete[name] = sql
         return sql
 
@@ -120,6 +134,7 @@ def _blocks(folders: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
                 title, _, sql = block.partition("\n")
                 sort, _, name = title.partition(": ")
                 if sort in ("name", "fragment"):
+                    name = name.partition(" ")[0]  # without the mark of a query over every project
                     (queries if sort == "name" else fragments)[name] = sql.strip()
     return queries, fragments
 
