@@ -107,7 +107,7 @@ def _vocabulary(merged: Mapping[str, Any], *, is_projects: bool) -> Vocabulary:
         for name, state in merged["states"].items()
         if name in states and any(kind in state["table"] for kind in COUNTING)
     }
-    env = dict.fromkeys(merged["env"], CelType.STRING)
+    env = dict.fromkeys(merged["settings"].get("env", ()), CelType.STRING)
     return Vocabulary(states, {**VARIABLES, "env": env, "entities": counted})
 
 

@@ -61,6 +61,7 @@ class Value(NamedTuple):
     kinds: tuple[type, ...]
     test: Callable[[Any], _Problem] = lambda _: None
     example: str | None = None  # a hint if the value is of another type
+    order: Sequence[str] = ()  # the words it may be, lowest first
 
     def check(self, value: object, path: KeyPath, *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in a value."""
@@ -173,7 +174,7 @@ class Tables(NamedTuple):
     """A table of tables with names of their own."""
 
     table: Table
-    words: str = "tables"
+    words: str = "a table for each"
     name_problem: Callable[[str], _Problem] = lambda _: None
 
     @property
@@ -267,7 +268,7 @@ def choice(words: Iterable[str]) -> Value:
         hint = None if value in known else did_you_mean(value, known)
         return None if value in known else (expected, hint) if hint else expected
 
-    return Value(f"one of {listed(known)}", (str,), problem)
+    return Value(f"one of {listed(known)}", (str,), problem, order=known)
 
 
 def _text_problem(value: str) -> _Problem:

@@ -106,6 +106,7 @@ class Configurations:
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
     ) -> Mapping[str, Any]:
+        from remit.config.keys import TOP_NAMES
         from remit.config.merge import LoadedFile, merge  # few processes find a changed file
         from remit.store import StoredFile
 
@@ -126,7 +127,10 @@ class Configurations:
             valid = content["valid"]
             loaded.append(LoadedFile(file, content["values"], content["places"], valid, content["asking"]))
             problems += (Problem(file.path, place, reason) for place, reason in content["problems"])
-        merging = merge(loaded, trusted)
+        extra = not TOP_NAMES.issuperset(
+            key for file in loaded if file.file.layer is not LOCKS for key in file.content
+        )
+        merging = merge(loaded, trusted, self._extra_keys() if extra else ())
         problems += _problems_of(merging.mistakes, merging.merged, loaded)
         merged = {**merging.merged, "problems": problems, "basis": _basis(trusted)}
         compiled = CompiledConfiguration(inputs, json.dumps(merged))
