@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remit.config import Layer, config_paths, data_directory, personal_path
-from remit.decision import Context, RuleStrength, Verdict, decide
+from remit.decision import Context, RuleStrength, Verdict, Workspace, decide
 from remit.files import Machine
 from support import builders
 from support.configuration import SECOND, Files
@@ -114,6 +114,11 @@ def test_the_readable_part_of_a_file_goes_on_after_an_unclosed_list(files: Files
     assert [verdict(files, name) for name in ("Bash", "mcp__web__get", "Read", "Write")] == [
         *("ask", "ask", "ask", "visible")
     ]
+
+
+def test_a_file_that_is_too_large_is_readable_up_to_its_limit(files: Files) -> None:
+    files.shared('block = ["Bash"]\n' + "#" * 300_000)
+    assert (verdict(files, "Bash"), verdict(files, "Read")) == (Verdict.ASK, Verdict.VISIBLE)
 
 
 def test_no_mode_and_no_trusted_rule_lifts_the_approval_that_an_invalid_file_needs(files: Files) -> None:
@@ -244,9 +249,11 @@ def test_the_lock_is_parsed_and_an_invalid_one_is_said_to_be(files: Files) -> No
 
 def test_a_layer_of_an_extension_counts_like_the_users_file(files: Files) -> None:
     texts = {"team:remit.toml": 'block = ["Bash"]'}
-    layer = Layer(
-        "team", RuleStrength.MACHINE, lambda _workspace, _machine: [("team:remit.toml", None)], texts.get
-    )
+
+    def paths(_workspace: Workspace, _machine: Machine) -> list[tuple[str, str | None]]:
+        return [("team:remit.toml", None)]
+
+    layer = Layer("team", RuleStrength.MACHINE, paths, texts.get)
     configurations = files.open(layer)
     (listed,) = configurations.current(files.workspace()).rules.lists
     assert (listed.origin.path, listed.origin.line) == ("team:remit.toml", 1)

@@ -188,10 +188,8 @@ def test_the_count_of_a_pattern_is_known_to_every_check_whether_or_not_it_has_a_
         '[states.docs]\nglob = "*.md"\n[states.posts]\nentities = "a.json#items"\n[states.made]\nfile = "x"\n'
         '[tools.x]\nwhen = "entities.docs > 2 && entities.posts == 0"\n[tools.y]\nwhen = "entities.made > 0"'
     )
-    assert [problem.partition(": ")[2] for problem in files.problems()] == [
-        "tools.y.when: unknown variable `entities.made` (did you mean `entities.docs`?)"
-    ] or "entities.made" in files.problems()[0]
-    assert len(files.problems()) == 1
+    (problem,) = files.problems()
+    assert "tools.y.when: unknown variable `entities.made`" in problem
 
 
 def test_names_that_nobody_declares_are_told_with_what_was_meant(files: Files) -> None:
@@ -233,9 +231,7 @@ def test_what_a_condition_says_of_arguments_is_asked_of_a_call(files: Files) -> 
 def test_lists_pins_rooms_and_modes_of_all_files_combine(files: Files) -> None:
     mine = files.mine(
         'mode = "plan"\nask_from = "critical"\npinned = ["a"]\nchanges = "note"\nadopt = true\n'
-        'retention = "30d"\n[servers.web]\nallow = []\n[memory]\nenabled = true\ncontext_budget = 9\n'.replace(
-            "context_budget = 9\n", ""
-        )
+        'retention = "30d"\n[servers.web]\nallow = []\n[memory]\nenabled = true\n'
     )
     files.shared(
         'ask_from = "destructive"\npinned = ["b"]\ncontext_budget = 9000\n[rooms.git]\ndescription = "Git"\n'

@@ -14,7 +14,7 @@ TOOLS = [
 
 def found(files: Files) -> list[tuple[str, bool]]:
     assert files.problems() == []
-    findings = unmatched(files.now_says(), lambda: TOOLS)
+    findings = unmatched(files.now_says(), TOOLS)
     return [(f"{item.problem.place}: {item.problem.reason}", item.is_warning) for item in findings]
 
 
@@ -57,4 +57,4 @@ def test_a_broken_file_has_none(files: Files) -> None:
     files.mine("[tools.nothing]\napproval = true\n")
     assert len(found(files)) == 1
     files.mine("\n\n[tools.nothing]\napproval = tru\n")
-    assert unmatched(files.now_says(), lambda: TOOLS) == []
+    assert unmatched(files.now_says(), TOOLS) == []

@@ -100,6 +100,15 @@ def _absolute(path: str) -> tuple[str, str] | None:
     return None if os.path.isabs(path) else ("expected an absolute path", "write all of it")
 
 
+def _result_budget(tokens: int) -> str | None:
+    is_usual = _LEAST_RESULT <= tokens <= _LARGEST_BUDGET
+    return None if is_usual or tokens == 0 else "out of range; 0 means no limit"
+
+
+def _pushed(is_pushed: bool) -> str | None:
+    return None if is_pushed else "expected true"
+
+
 def _days(written: str) -> str | None:
     is_one = re.fullmatch(r"[1-9]\d{0,3}d", written)
     return None if is_one else "expected a number of days such as `400d`"
@@ -119,11 +128,7 @@ def _embeddings(written: str) -> str | tuple[str, str] | None:
 
 _BUDGET = whole(0, _LARGEST_BUDGET)
 _RESULT_BUDGET = Value(
-    f"a whole number from {_LEAST_RESULT} to {_LARGEST_BUDGET:,}, or 0 for no limit",
-    (int,),
-    lambda value: (
-        None if value == 0 or _LEAST_RESULT <= value <= _LARGEST_BUDGET else "out of range; 0 means no limit"
-    ),
+    f"a whole number from {_LEAST_RESULT} to {_LARGEST_BUDGET:,}, or 0 for no limit", (int,), _result_budget
 )
 _PATTERNS = texts("a list of patterns of tools", example='write it as in `["mcp__git__*"]`')
 _EVENT = Either((text("a pattern of tools"), _PATTERNS))
@@ -161,11 +166,7 @@ _DETECTORS = (
     _key("entities", text("a pattern, or a file and keys", _entities), "there are files, or items of a list"),
     _key("command", _ARGV, "it exits with 0; needs trust, in your own file too", project=_ASK),
     _key("http", text("a URL", url_problem), "the status is one of the 200s", project=_ASK),
-    _key(
-        "push",
-        Value("true", (bool,), lambda value: None if value else "expected true"),
-        "an application says so",
-    ),
+    _key("push", Value("true", (bool,), _pushed), "a host application says so"),
 )
 
 
@@ -373,28 +374,29 @@ _FOR_TOOLS = ("states", "tools", "namespaces")
 
 
 def check_content(
-    content: object, *, is_projects: bool = False, extra_keys: Callable[[], Iterable[ConfigKey]] = tuple
+    content: Mapping[str, Any],
+    *,
+    is_projects: bool = False,
+    extra_keys: Callable[[], Iterable[ConfigKey]] = tuple,
 ) -> list[Mistake]:
     """List the mistakes in the content of one file, as far as they do not depend on other files."""
     top = TOP
-    if isinstance(content, dict) and not TOP_NAMES.issuperset(content):  # pyright: ignore[reportUnknownArgumentType] - the names are checked next
+    if not TOP_NAMES.issuperset(content):
         top = TOP._replace(keys=(*TOP.keys, *extra_keys()))
     mistakes = [*top.check(content, is_projects=is_projects)]
-    if is_projects and not any(not mistake.is_ignored for mistake in mistakes):
-        mistakes += _outside(content)
-    if any(not mistake.is_ignored for mistake in mistakes) or not isinstance(content, dict):
+    if any(not mistake.is_ignored for mistake in mistakes):
         return mistakes
-    from remit.config.check import mistakes_in_logic  # most files have no conditions
+    from remit.config.check import mistakes_in_logic  # it needs the conditions, which most files have not
 
-    return [*mistakes, *mistakes_in_logic(content)]  # pyright: ignore[reportUnknownArgumentType] - checked above
+    return [*mistakes, *(_outside(content) if is_projects else ()), *mistakes_in_logic(content)]
 
 
-def _outside(content: object) -> Iterator[Mistake]:
+def _outside(content: Mapping[str, Any]) -> Iterator[Mistake]:
     """List the paths of a project's sandboxes that lead out of it."""
-    for name, table in as_object(as_object(content).get("servers")).items():
-        sandbox = as_object(table).get("sandbox")
+    for name, table in content.get("servers", {}).items():
+        sandbox = table.get("sandbox")
         for key in ("read", "write") if isinstance(sandbox, dict) else ():
-            if not all(map(_is_inside, as_list(as_object(sandbox).get(key)))):
+            if not all(map(_is_inside, as_list(as_object(sandbox).get(key)))):  # pyright: ignore[reportUnknownArgumentType] - `as_object` takes anything
                 message = "a project's sandbox can only contain its own files"
                 path = ("servers", name, "sandbox", key)
                 yield Mistake(path, message, "use paths inside the project", is_ignored=True)
@@ -405,12 +407,12 @@ def _is_inside(path: str) -> bool:
     return is_relative and os.path.normpath(path).split(os.sep)[0] != os.pardir
 
 
-def check_tools(content: object) -> list[Mistake]:
+def check_tools(content: Mapping[str, Any]) -> list[Mistake]:
     """List the mistakes in states, tools and namespaces that a program declares as a file would."""
     top = TOP._replace(keys=[key for key in TOP.keys if key.name in _FOR_TOOLS], gone={})
     mistakes = [*top.check(content)]
-    if mistakes or not isinstance(content, dict):
+    if mistakes:
         return mistakes
     from remit.config.check import mistakes_in_logic
 
-    return [*mistakes_in_logic(content)]  # pyright: ignore[reportUnknownArgumentType] - checked above
+    return [*mistakes_in_logic(content)]

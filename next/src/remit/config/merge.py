@@ -14,8 +14,9 @@ from remit.config.detectors import action, read_detector, trust_reason
 from remit.config.fields import ConfigKey, KeyPath, Merge, Mistake, Table, Tables, Value
 from remit.config.files import LOCKS, ConfigFile, Layer
 from remit.config.keys import TOP
-from remit.decision import LEVELS, Danger, Implications, ListTarget, RuleStrength, tool_globs
+from remit.decision import LEVELS, Danger, Implications, ListTarget, RuleStrength, Workspace, tool_globs
 from remit.errors import StateError
+from remit.files import Machine
 
 Trusted = Mapping[tuple[str, str], str]  # trusted digests by file and subject
 Found = tuple[ConfigFile, Mistake]
@@ -57,10 +58,11 @@ class LoadedFile(NamedTuple):
         return place[0] if place else 0
 
 
-BUILTIN = LoadedFile(
-    ConfigFile(Layer("builtin", RuleStrength.MACHINE, lambda _workspace, _machine: ()), ""),
-    {"states": STATES},
-)
+def _nowhere(_workspace: Workspace, _machine: Machine) -> Iterable[tuple[str, str | None]]:
+    return ()
+
+
+BUILTIN = LoadedFile(ConfigFile(Layer("builtin", RuleStrength.MACHINE, _nowhere), ""), {"states": STATES})
 
 
 def key_path(path: KeyPath) -> str:
