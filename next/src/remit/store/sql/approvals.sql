@@ -30,7 +30,7 @@ select {approval} from approvals
 where project_hash = :project and is_approved is null and {counts}
 order by requested_at, id
 
--- name: approval
+-- name: approval_by_id
 select {approval} from approvals where project_hash = :project and id = :id
 
 -- name: answer_approval

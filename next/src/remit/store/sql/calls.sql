@@ -17,8 +17,8 @@ project_hash = :project
 -- name: log_call
 insert into calls (project_hash, {call})
 values (
-    :project, :called_at, :endpoint, :client, :agent, :caller, :tool, :verdict, :gate, :outcome, :duration_ms, :bytes_in,
-    :bytes_out, :session, :call_id
+    :project, :called_at, :endpoint, :client, :agent, :caller, :tool, :verdict, :gate, :outcome, :duration_ms,
+    :bytes_in, :bytes_out, :session, :call_id
 )
 on conflict (project_hash, client, call_id) where call_id is not null do update set
     -- Hook and gateway each know a part of one call.

@@ -36,7 +36,7 @@ where t.kind in ('mcp_server', 'mcp_tool') and t.is_unlisted = 0 and {in_scope}
 insert into definitions (digest, name, server, tool, description, raw, pin, danger, tokens, findings, inspector)
 values (:digest, :name, :server, :tool, :description, :raw, :pin, :danger, :tokens, :findings, :inspector)
 on conflict (digest) do update set
-    pin = ifnull(excluded.pin, definitions.pin), findings = iif(excluded.inspector is null, findings, excluded.findings),
+    pin = ifnull(excluded.pin, pin), findings = iif(excluded.inspector is null, findings, excluded.findings),
     inspector = ifnull(excluded.inspector, inspector)
 
 -- name: list_tool (every project)

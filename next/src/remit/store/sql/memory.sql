@@ -82,9 +82,17 @@ limit 1
 -- name: entity
 select {artifact} {placed} where a.place_id = :place and a.subject = :subject and a.kind = 'entity'
 
--- name: artifacts
+-- name: newest_artifacts
 select {artifact} {placed}
-where {here} and a.kind in (select value from json_each(:kinds)) and a.is_live >= :is_live and a.created_at >= :since
+where a.id in (
+    select n.id from json_each(:places) p, json_each(:kinds) k, artifacts n
+    where n.id in ( -- of each kind in each place
+        select id from artifacts
+        where place_id = p.value and kind = k.value and is_live >= :is_live and created_at >= :since
+        order by created_at desc, id desc
+        limit :most
+    )
+)
 order by a.created_at desc, a.id desc
 limit :most
 
@@ -111,7 +119,9 @@ select a.id, {artifact} {placed} where a.id in (select value from json_each(:ids
 select count(*) from (select 1 from artifacts a where {here} and a.is_live = 1 limit :most)
 
 -- name: word_counts (every project)
-select j.value, (select count(*) from artifacts_by_word where artifacts_by_word match '"' || j.value || '"')
+select
+    j.value,
+    (select count(*) from artifacts_by_word where artifacts_by_word match '"' || replace(j.value, '"', '""') || '"')
 from json_each(:words) j
 
 -- name: artifacts_by_words
@@ -119,10 +129,12 @@ select rowid, -bm25(artifacts_by_word, 0.0, 3.0, 1.0) as words
 from artifacts_by_word
 where artifacts_by_word match
     'terms : (' || (
-        select group_concat('"p' || l.id || k.value || '"', ' OR ')
+        select ifnull(group_concat('"p' || l.id || k.value || '"', ' OR '), '"none"')
         from places l join memory_projects m on m.id = l.memory_project and m.owner = :project, json_each(:kinds) k
         where l.id in (select value from json_each(:places))
-    ) || ') AND {name body} : (' || (select group_concat('"' || value || '"', ' OR ') from json_each(:words)) || ')'
+    ) || ') AND {name body} : (' || (
+        select group_concat('"' || replace(value, '"', '""') || '"', ' OR ') from json_each(:words)
+    ) || ')'
 order by words desc, rowid
 limit :most
 

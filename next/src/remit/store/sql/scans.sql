@@ -36,7 +36,8 @@ order by t.id
 
 -- name: last_declared
 select
-    {declaration}, t.source, t.description, t.profile, t.digest, t.endpoint, r.status, r.shadows, max(v.project_hash = :project)
+    {declaration}, t.source, t.description, t.profile, t.digest, t.endpoint, r.status, r.shadows,
+    max(v.project_hash = :project) -- of several views, one of this project counts
 from tools t
 join resolutions r on r.tool_id = t.id and r.source = t.source
 join views v on v.id = r.view_id
