@@ -313,7 +313,10 @@ CLIENTS: Mapping[str, Client] = {
             File("{dir}/.mcp.json", scope=Scope.PROJECT),  # wins over the other file of its directory
         ),
         entry=Entry(
-            types={"local": Transport.STDIO, **_PLAIN, "streamable-http": Transport.HTTP},
+            types={
+                "local": Transport.STDIO, "stdio": Transport.STDIO, "http": Transport.HTTP,
+                "streamable-http": Transport.HTTP, "sse": Transport.SSE,
+            },
         ),
         syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
         asks=Asks.ALWAYS,

@@ -232,7 +232,7 @@ def compile_configuration(merged: Merged, inputs: Mapping[str, str]) -> Configur
         rules=_rules(merged, states),
         states=states,
         implications=Implications(merged["names"], merged["implies"]),
-        env=tuple(merged["env"]),
+        env=tuple(settings.get("env", ())),
         servers=tuple(
             ServerRule(glob(name), table, RuleStrength(strength), Origin(*origin))
             for name, strength, origin, table in merged["servers"]
@@ -247,13 +247,13 @@ def compile_configuration(merged: Merged, inputs: Mapping[str, str]) -> Configur
         result_budget=settings.get("result_budget"),
         context_budget=settings.get("context_budget", CONTEXT_BUDGET),
         retention=None if retention is None else int(retention.removesuffix("d")) * _DAY,
-        filters=tuple(merged["filters"]),
+        filters=tuple(settings.get("filters", ())),
         embeddings=Embeddings(
             embeddings.get("embeddings", "static"),
             embeddings.get("embeddings_model", ""),
             embeddings.get("embeddings_key_file"),
         ),
-        memory=settings.get("memory", False),
+        memory=settings.get("memory", {}).get("enabled", False),
         changes=settings.get("changes", "hold"),
         adopt=settings.get("adopt", False),
         lock=None if merged["lock"] is None else Lock(*merged["lock"]),

@@ -72,8 +72,8 @@ class Detector(NamedTuple):
     @property
     def file(self) -> str | None:
         """The single file that its result depends on, if there is one."""
-        is_one = self.kind in ("value", "entities") and "#" in self.value[0]
-        return self.value[0].rpartition("#")[0] if is_one else None
+        path, sign, _ = self.value[0].rpartition("#") if self.kind in ("value", "entities") else ("", "", "")
+        return path if sign else None
 
 
 def read_detector(table: Mapping[str, Any]) -> Detector | None:
@@ -83,7 +83,7 @@ def read_detector(table: Mapping[str, Any]) -> Detector | None:
         return None
     written = table[kind]
     value = tuple(written) if isinstance(written, list) else () if kind == "push" else (str(written),)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - checked as a list of texts
-    reads_files = kind == "git" and value[0] not in _ASKED_OF_GIT
+    reads_files = kind == "git" and written not in _ASKED_OF_GIT
     return Detector(
         kind,
         value,

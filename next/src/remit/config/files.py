@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple, cast
 
 from remit.decision import MCP, RuleStrength, Workspace, ancestors, normalise
-from remit.files import FileError, Machine, read_text, take_fingerprints
+from remit.files import ANYWHERE, FileError, Machine, read_start, read_text, take_fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,16 +114,24 @@ def _lock(workspace: Workspace, _machine: Machine) -> Iterator[tuple[str, str | 
         yield os.path.join(workspace.checkout, LOCK), workspace.checkout
 
 
-MACHINE = Layer("machine", RuleStrength.MACHINE, lambda _, machine: [(machine_path(machine), None)])
+def _machine(_workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
+    yield machine_path(machine), None
+
+
+def _personal(workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
+    yield personal_path(workspace, machine), None
+
+
+def _managed(_workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
+    yield managed_path(machine), None
+
+
+MACHINE = Layer("machine", RuleStrength.MACHINE, _machine)
 LOCKS = Layer("lock", RuleStrength.NARROWING, _lock)
 PROJECT = Layer("project", RuleStrength.NARROWING, _in_project(SHARED))
 LOCALS = Layer("local", RuleStrength.NARROWING, _in_project(LOCAL))
-PERSONAL = Layer(
-    "personal",
-    RuleStrength.MACHINE,
-    lambda workspace, machine: [(personal_path(workspace, machine), None)],
-)
-MANAGED = Layer("managed", RuleStrength.MANAGED, lambda _, machine: [(managed_path(machine), None)])
+PERSONAL = Layer("personal", RuleStrength.MACHINE, _personal)
+MANAGED = Layer("managed", RuleStrength.MANAGED, _managed)
 
 
 def config_files(workspace: Workspace, machine: Machine, layers: Sequence[Layer] = ()) -> list[ConfigFile]:
@@ -175,24 +183,40 @@ def read_document(file: ConfigFile, workspace: Workspace) -> Document | None:
     from remit.files import parse_toml, positions  # only for changed files
 
     is_ruling = file.layer.is_projects and file.layer is not LOCKS
-    text = ""
+    limit = _PROJECT_LIMIT if is_ruling else _LIMIT
+    text: str | None = ""
     try:
-        if file.layer.read is not None:
-            read = file.layer.read(file.path)
-        else:
-            within = (workspace.checkout,) if file.layer.is_projects else ()
-            read = read_text(file.path, limit=_PROJECT_LIMIT if is_ruling else _LIMIT, within=within)
-        if read is None:
+        text = _text(file, workspace, limit)
+        if text is None:
             return None
-        text = read
         content = parse_toml(text)
         if is_ruling and _rules(content) > _PROJECT_RULES:
             return Document({}, {}, text, f"more than {_PROJECT_RULES:,} rules")
         places = {"\0".join(path): place for path, place in positions(text).items()}
         return Document(content, {} if file.layer is LOCKS else places, text)
     except FileError as error:
+        text = text or _start(file, workspace, limit)
         hint = _quoted_header(text, error.place)
         return Document({}, {}, text, f"{error.reason}; {hint}" if hint else error.reason, error.place)
+
+
+def _text(file: ConfigFile, workspace: Workspace, limit: int) -> str | None:
+    if file.layer.read is not None:
+        return file.layer.read(file.path)
+    return read_text(file.path, limit=limit, within=_roots(file, workspace))
+
+
+def _start(file: ConfigFile, workspace: Workspace, limit: int) -> str:
+    """Read the start of a file that is too large; empty if it cannot be read at all."""
+    try:
+        data = read_start(file.path, size=limit, within=_roots(file, workspace))
+    except FileError:
+        return ""
+    return (data or b"").decode(errors="replace")
+
+
+def _roots(file: ConfigFile, workspace: Workspace) -> Sequence[str]:
+    return (workspace.checkout,) if file.layer.is_projects else ANYWHERE
 
 
 def is_filling(path: str, text: str, *, now_ns: int) -> bool:

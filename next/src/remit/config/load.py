@@ -106,27 +106,32 @@ class Configurations:
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
     ) -> Mapping[str, Any]:
+        from remit.config.keys import TOP_NAMES
         from remit.config.merge import LoadedFile, merge  # few processes find a changed file
         from remit.store import StoredFile
 
-        before = self._store.states.files(inputs, workspace)
+        stored = self._store.states.files(inputs, workspace)
         loaded: list[LoadedFile] = []
         changed: list[StoredFile] = []
         problems: list[Problem] = []
         for file in files:
-            known = before.get(file.path)
-            if known is not None and known.fingerprint == inputs[file.path] and _is_ours(known.content):
-                content = json.loads(known.content)
-            elif known is None and not inputs[file.path]:
+            known = stored.get(file.path)
+            if known is None and not inputs[file.path]:
                 continue
-            else:
-                content = self._read(file, None if known is None else json.loads(known.content), workspace)
+            content = None if known is None else json.loads(known.content)
+            if content is not None and content["version"] != __version__:
+                content = None
+            if known is None or content is None or known.fingerprint != inputs[file.path]:
+                content = self._read(file, content, workspace)
                 owner = _owner(file, workspace)
                 changed.append(StoredFile(file.path, owner, inputs[file.path], json.dumps(content)))
             valid = content["valid"]
             loaded.append(LoadedFile(file, content["values"], content["places"], valid, content["asking"]))
             problems += (Problem(file.path, place, reason) for place, reason in content["problems"])
-        merging = merge(loaded, trusted)
+        extra = not TOP_NAMES.issuperset(
+            key for file in loaded if file.file.layer is not LOCKS for key in file.content
+        )
+        merging = merge(loaded, trusted, self._extra_keys() if extra else ())
         problems += _problems_of(merging.mistakes, merging.merged, loaded)
         merged = {**merging.merged, "problems": problems, "basis": _basis(trusted)}
         compiled = CompiledConfiguration(inputs, json.dumps(merged))
@@ -178,10 +183,6 @@ class Configurations:
 def _basis(trusted: Mapping[tuple[str, str], str]) -> list[Any]:
     """Return what the merged content depends on, besides the files."""
     return [__version__, *sorted([*part, digest] for part, digest in trusted.items())]
-
-
-def _is_ours(content: str) -> bool:
-    return json.loads(content).get("version") == __version__
 
 
 def _owner(file: ConfigFile, workspace: Workspace) -> str | None:
