@@ -285,10 +285,9 @@ async def test_a_session_request_that_is_given_up_is_cancelled_by_notification()
         with pytest.raises(TimeoutError):
             await call(connection, "x", time_limit=0.05)
         with anyio.fail_after(30):
-            while server.requests[-1].message["method"] != "notifications/cancelled":
-                await anyio.sleep(0.001)
-    asked = next(request for request in server.requests if request.message["method"] == "tools/call")
-    assert server.requests[-2].message["params"]["requestId"] == asked.message["id"]
+            await told.wait()
+    asked, cancelled = server.messages[-2:]
+    assert cancelled["params"]["requestId"] == asked["id"]
 
 
 async def test_a_stateless_request_that_is_given_up_closes_its_stream() -> None:
