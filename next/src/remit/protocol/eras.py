@@ -66,10 +66,6 @@ class Rules(NamedTuple):
         return next((version for version in reversed(self.versions) if version in versions), None)
 
 
-def _no_envelope(_version: str, _client: Params, _caller: Caller | None) -> Answer:
-    return {}
-
-
 def _stateless_envelope(version: str, client: Params, caller: Caller | None) -> Answer:
     """Return the version, the client, and the caller's capabilities and log level.
 
@@ -98,10 +94,6 @@ def _stateless_answer(answer: Answer, method: str, server: Params) -> Answer:
     return shaped
 
 
-def _same_code(code: int) -> int:
-    return code
-
-
 def _stateless_code(code: int) -> int:
     """Replace the code for a missing resource, which this era does not have."""
     return ErrorCode.INVALID_PARAMS if code == ErrorCode.RESOURCE_NOT_FOUND else code
@@ -117,9 +109,9 @@ RULES: Mapping[Era, Rules] = MappingProxyType(
             keeps_state=True,
             binds_capabilities=True,
             cancels_by_closing=False,
-            envelope=_no_envelope,
+            envelope=lambda _version, _client, _caller: {},
             shape_answer=_session_answer,
-            error_code=_same_code,
+            error_code=lambda code: code,
         ),
         Era.STATELESS: Rules(
             versions=("2026-07-28",),
