@@ -29,6 +29,7 @@ from remit.decision import (
     told_to_models,
 )
 from remit.decision import ToolDecision as Listed
+from remit.decision.when import Condition
 from support.builders import BLOG, context, listed, rule, server, tool
 
 
@@ -178,3 +179,23 @@ def test_an_administrators_mode_can_be_narrowed_and_not_widened() -> None:
 def test_a_clients_own_tools_are_rated_by_their_names() -> None:
     assert gate_of(tool("Bash", kind=Kind.BUILTIN), context(mode=Mode.PLAN)) == (Verdict.HIDDEN, Gate.DANGER)
     assert gate_of(tool("Read", kind=Kind.BUILTIN), context(mode=Mode.PLAN)) == VISIBLE
+
+
+def test_a_rule_about_arguments_passes_a_listing_and_decides_each_call() -> None:
+    _, call = Condition(when="args.env == 'dev'").split()
+    at = context(rules=Rules([rule("mcp__git__*", call=call)]))
+    assert gate_of(tool(), at) == VISIBLE
+    listing = next(item for item in explain(tool(), at) if item.gate is Gate.ARGUMENTS)
+    assert listing.reason == "each call is checked: `args.env`"
+    refused = decide(tool(), at._replace(args={"env": "prod"}))
+    assert refused.gate is Gate.ARGUMENTS
+    assert "args.env" in refused.reason
+    assert gate_of(tool(), at._replace(args={"env": "dev"})) == VISIBLE
+    assert gate_of(tool(), at._replace(args={})) == (Verdict.HIDDEN, Gate.ARGUMENTS)
+
+
+def test_an_approval_may_be_a_condition_that_asks_if_it_holds_or_has_no_value() -> None:
+    at = context(rules=Rules([rule("*", approval=Condition(when="args.amount > 100"))]))
+    assert gate_of(tool(), at) == VISIBLE
+    verdicts = [gate_of(tool(), at._replace(args=args))[0] for args in ({"amount": 5}, {"amount": 500}, {})]
+    assert verdicts == [Verdict.VISIBLE, Verdict.ASK, Verdict.ASK]

@@ -11,6 +11,7 @@ from remit.decision.names import CLIENT_TITLES, REMIT, full_label
 from remit.decision.permissions import ClientPermissions, PermissionRule
 from remit.decision.rules import Mode, NextStep, ToolDanger, ToolRule
 from remit.decision.scopes import Kind, Scope, in_scope
+from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Authority, Origin, Status, Tool, is_builtin, is_demoted
 
 UNKNOWN_TOOL = "no tool of this name is known here"
@@ -295,9 +296,9 @@ def arguments(tool: Tool, context: Context) -> Decision:
         return _ANY_ARGUMENTS
     for rule in rules:
         call = rule.call
-        if call is None or context.args is None or context.snapshot is None:
+        if call is None or context.args is None:
             continue
-        value = call.judge(context.snapshot, context.args)
+        value = call.judge(context.snapshot or Snapshot(), context.args)
         if not value.truth:
             place = context.reads(rule.at("when"))
             reason = f"these arguments are not allowed: {value.reason}"
@@ -340,7 +341,7 @@ def _asking(rated: ToolDanger, context: Context) -> Origin | None:
     for condition, origin in rated.asking:
         if condition.arguments and context.args is None:
             continue  # a listing; the call is decided again
-        if context.snapshot is None or condition.judge(context.snapshot, context.args).truth is not False:
+        if condition.judge(context.snapshot or Snapshot(), context.args).truth is not False:
             return origin
     return None
 

@@ -1,13 +1,16 @@
 """Keeps the decisions about a catalog; a new snapshot repeats only those it can change."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from remit.decision.context import Context, Decision, ToolDecision
 from remit.decision.decisions import CHANGING_GATES, SETTLED_GATES, decide
 from remit.decision.rules import ToolRule, ToolRules
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
-from remit.decision.when import Condition
+
+if TYPE_CHECKING:
+    from remit.decision.when import Condition
 
 
 class DecisionIndex:
@@ -57,9 +60,9 @@ class DecisionIndex:
         return decide(self._listed[at].tool, context, CHANGING_GATES)
 
 
-def _conditions(rule: ToolRule) -> list[Condition]:
+def _conditions(rule: ToolRule) -> "list[Condition]":
     parts = (rule.condition, rule.call, rule.approval)
-    return [part for part in parts if isinstance(part, Condition)]
+    return [part for part in parts if not isinstance(part, bool | None)]
 
 
 def _index(needing: Iterable[ToolRules], *, by_variable: bool) -> dict[str, list[ToolRules]]:

@@ -6,14 +6,16 @@ comes from the most specific pattern, which has the most letters; a weaker file 
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.danger import Danger, Rating, derive
 from remit.decision.globs import Glob, GlobIndex
 from remit.decision.names import MCP, full_label, normalise, tool_prefix
 from remit.decision.scopes import Kind
 from remit.decision.tools import Origin, Tool
-from remit.decision.when import Condition
+
+if TYPE_CHECKING:
+    from remit.decision.when import Condition  # costs 3.5 ms, and most processes compile no condition
 
 
 class Mode(StrEnum):
@@ -68,10 +70,10 @@ class ToolRule(NamedTuple):
     strength: RuleStrength
     origin: Origin
     lines: Mapping[str, int] = {}  # of its keys
-    condition: Condition | None = None  # states, location and `when`
-    call: Condition | None = None  # what `when` says of the arguments of a call
+    condition: "Condition | None" = None  # states, location and `when`
+    call: "Condition | None" = None  # what `when` says of the arguments of a call
     danger: Danger | None = None
-    approval: bool | Condition | None = None
+    approval: "bool | Condition | None" = None
     ai_enabled: bool | None = None
     namespace: str | None = None
 
@@ -81,7 +83,9 @@ class ToolRule(NamedTuple):
         return max(sum(map(len, form.parts)) for form in self.globs)
 
     def at(self, key: str) -> Origin:
-        """Return the place of one of its keys."""
+        """Return the place of one of its keys; of a rule for a whole file, the file."""
+        if not self.origin.key:
+            return self.origin
         return Origin(self.origin.path, f"{self.origin.key}.{key}", self.lines.get(key, self.origin.line))
 
 
@@ -114,7 +118,7 @@ class ToolDanger(NamedTuple):
     rating: Rating
     origin: Origin | None = None  # the rule that sets the rating; None: derived
     approval: Origin | None = None  # the rule that requires approval
-    asking: tuple[tuple[Condition, Origin], ...] = ()  # conditions, of which any asks if it holds or fails
+    asking: "tuple[tuple[Condition, Origin], ...]" = ()  # conditions, of which any asks if it holds or fails
     is_managed: bool = False  # an administrator requires approval, which no mode lifts
 
 
@@ -329,7 +333,7 @@ class _CombinedRules(NamedTuple):
     danger: _SourcedRating | None  # from files that may also lower it
     raised: _SourcedRating | None  # from files that may only raise it
     approval: Origin | None
-    asking: tuple[tuple[Condition, Origin], ...]
+    asking: "tuple[tuple[Condition, Origin], ...]"
     is_managed: bool
     is_for_projects: bool  # the danger is of a project's file that the user trusts, so for its tools too
 
@@ -346,7 +350,11 @@ def _combine(rules: Sequence[ToolRule]) -> _CombinedRules:
         _worst(filter(None, (_rating_of(rules, RuleStrength.MANAGED), user))),
         _rating_of(rules, RuleStrength.NARROWING),
         None if strongest is None else requiring[strongest],
-        tuple((rule.approval, rule.at("approval")) for rule in rules if isinstance(rule.approval, Condition)),
+        tuple(
+            (rule.approval, rule.at("approval"))
+            for rule in rules
+            if not isinstance(rule.approval, bool | None)
+        ),
         strongest is RuleStrength.MANAGED,
         trusted is not None,
     )

@@ -18,6 +18,7 @@ from remit.protocol import (
     Pending,
     Tasks,
 )
+from remit.store import PreparedDefinition
 from remit.trust import StartPermit, permit_start
 from remit.upstream import UpstreamPool, open_pool
 
@@ -37,7 +38,10 @@ class Session:
             if permit := self._permit(item.tool.key):
                 declaration = self._catalog.declarations[item.tool.key].declaration
                 offer = await self._pool.list(declaration, permit)
-                self._registry.store.listings.keep(declaration, offer, self._context.workspace, 1)
+                tools = [
+                    PreparedDefinition(tool, tool.digest, accepted_by="first sight") for tool in offer.tools
+                ]
+                self._registry.store.listings.keep(declaration, offer, tools, self._context.workspace, 1)
         self._catalog = self._registry.catalog(self._context, self._catalog)
 
     def answer(self, request: Incoming) -> Any | Coroutine[Any, Any, Any]:
@@ -94,7 +98,7 @@ class Session:
 
     def _permit(self, key: Key) -> StartPermit | None:
         declaration = self._catalog.declarations[key].declaration
-        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted=())
+        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted={})
 
 
 def serve_stdio(open_registry: Callable[[], Registry], directory: str) -> None:

@@ -1,35 +1,66 @@
 """Keeps everything in a database: one class for a few tables, queries by name, the scope in each of them."""
 
-from functools import cached_property
-
 # pyright: reportUnusedImport=false
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from remit.store.catalog import CatalogRow, CatalogStore
-    from remit.store.database import Database, Row, Value, key_parameters, scope_parameters
-    from remit.store.listings import ListingStore
-    from remit.store.scans import Changes, Problem, Reading, ScanStore
-    from remit.store.sqlite import SqliteDatabase
+    from typing import Any
 
-_HOMES = {
-    "CatalogRow": "catalog",
-    "CatalogStore": "catalog",
-    "Changes": "scans",
-    "Database": "database",
-    "ListingStore": "listings",
-    "Problem": "scans",
-    "Reading": "scans",
-    "Row": "database",
-    "ScanStore": "scans",
-    "SqliteDatabase": "sqlite",
-    "Value": "database",
-    "key_parameters": "database",
-    "scope_parameters": "database",
+    from remit.store.approvals import Approval, ApprovalStore, Binding
+    from remit.store.calls import Call, CallBar, CallQuery, CallSpan, CallStore, Outcome
+    from remit.store.catalog import Accepted, CatalogRow, CatalogStore
+    from remit.store.database import Database, NamedQueries, Row, Value, scope_parameters, storable
+    from remit.store.documents import DocumentStore
+    from remit.store.listings import (
+        KnownDefinition,
+        KnownList,
+        ListingStore,
+        PreparedDefinition,
+        make_definition,
+    )
+    from remit.store.memory import Artifact, ArtifactHit, ArtifactStore, MemoryProject, NewArtifact, Related
+    from remit.store.scans import Changes, ClientFacts, Problem, Reading, ScanStore, StoredFile
+    from remit.store.sqlite import SqliteDatabase
+    from remit.store.states import (
+        CompiledConfiguration,
+        Observation,
+        PushedState,
+        StateStore,
+        StoredStates,
+        WorkflowState,
+    )
+    from remit.store.trust import TrustedEntry, TrustStore
+    from remit.store.usage import HourlyUse, KeptKey, SessionUse, Total, UsageStore
+
+_MODULES = {
+    "approvals": "Approval ApprovalStore Binding",
+    "calls": "Call CallBar CallQuery CallSpan CallStore Outcome",
+    "catalog": "Accepted CatalogRow CatalogStore",
+    "database": "Database NamedQueries Row Value scope_parameters storable",
+    "documents": "DocumentStore",
+    "listings": "KnownDefinition KnownList ListingStore PreparedDefinition make_definition",
+    "memory": "Artifact ArtifactHit ArtifactStore MemoryProject NewArtifact Related",
+    "scans": "Changes ClientFacts Problem Reading ScanStore StoredFile",
+    "sqlite": "SqliteDatabase",
+    "states": "CompiledConfiguration Observation PushedState StateStore StoredStates WorkflowState",
+    "trust": "TrustStore TrustedEntry",
+    "usage": "HourlyUse KeptKey SessionUse Total UsageStore",
 }
+_HOMES = {name: f"remit.store.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
 class Store:
     """The groups of a database, each loaded on first use; it belongs to the thread that opened it."""
+
+    approvals: "ApprovalStore"
+    artifacts: "ArtifactStore"
+    calls: "CallStore"
+    catalog: "CatalogStore"
+    documents: "DocumentStore"
+    listings: "ListingStore"
+    scans: "ScanStore"
+    states: "StateStore"
+    trust: "TrustStore"
+    usage: "UsageStore"
 
     def __init__(self, database: "Database") -> None:
         self.database = database
@@ -40,30 +71,16 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getattr__(self, name: str) -> object:
+        if name not in Store.__annotations__:
+            raise AttributeError(f"a store has no `{name}`")
+        group = _load(Store.__annotations__[name])(self.database)
+        setattr(self, name, group)
+        return group
+
     def close(self) -> None:
         """Close the database."""
         self.database.close()
-
-    @cached_property
-    def catalog(self) -> "CatalogStore":
-        """Tools in scope, and projects."""
-        from remit.store.catalog import CatalogStore
-
-        return CatalogStore(self.database)
-
-    @cached_property
-    def scans(self) -> "ScanStore":
-        """What the files of clients say."""
-        from remit.store.scans import ScanStore
-
-        return ScanStore(self.database)
-
-    @cached_property
-    def listings(self) -> "ListingStore":
-        """The lists of servers."""
-        from remit.store.listings import ListingStore
-
-        return ListingStore(self.database)
 
 
 def open_store(path: str, *, patience: float = 30.0, durable: bool = False) -> Store:
@@ -79,9 +96,12 @@ def open_store(path: str, *, patience: float = 30.0, durable: bool = False) -> S
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
-        from importlib import import_module
-
-        value = getattr(import_module(f"remit.store.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
+        return _load(name)
     raise AttributeError(f"module `remit.store` has no attribute `{name}`")
+
+
+def _load(name: str) -> "Any":
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

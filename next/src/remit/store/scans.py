@@ -1,20 +1,25 @@
 """What the files of clients say: stores a reading, and keeps what files said that are invalid now."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from remit.decision import (
-    Declaration,
-    Key,
-    Origin,
-    PermissionEffect,
-    PermissionRule,
-    Resolved,
-    View,
-)
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from remit.decision import Declaration, Kind, Origin, PermissionEffect, PermissionRule
 from remit.store.catalog import KINDS, SCOPES, STATUSES, read_profile
-from remit.store.database import Database, Row, key_parameters, scope_parameters, view_parameters
+from remit.store.database import (
+    Database,
+    Row,
+    Value,
+    key_parameters,
+    scope_parameters,
+    see_project,
+    view_parameters,
+)
+
+if TYPE_CHECKING:
+    from remit.decision import Key, Resolved, View, Workspace
 
 
 class Problem(NamedTuple):
@@ -25,6 +30,15 @@ class Problem(NamedTuple):
     reason: str
 
 
+class StoredFile(NamedTuple):
+    """The last valid content of a file."""
+
+    source: str
+    project_hash: str | None  # None: it says the same in every project
+    fingerprint: str
+    content: str  # JSON, in the form of its reader
+
+
 class Reading(NamedTuple):
     """What a client's files say in one workspace, judged and resolved."""
 
@@ -33,6 +47,7 @@ class Reading(NamedTuple):
     permissions: Sequence[PermissionRule] = ()
     problems: Sequence[Problem] = ()
     facts: Mapping[str, Any] = {}  # what else the client's settings say, as JSON
+    files: Sequence[StoredFile] = ()  # valid settings, whose rules must stay when the file breaks
 
 
 class Changes(NamedTuple):
@@ -43,6 +58,22 @@ class Changes(NamedTuple):
     changed: Sequence[Declaration] = ()
 
 
+class ClientFacts(NamedTuple):
+    """What a client's settings say, as last read."""
+
+    permissions: Sequence[PermissionRule]
+    facts: Mapping[str, Any]
+
+
+class _Known(NamedTuple):
+    """The stored state of a declaration in a view."""
+
+    declaration: Declaration
+    id: int
+    winner: int | None
+    is_as_stored: bool  # its row was last written from the same file
+
+
 class ScanStore:
     """Stores the results of scans."""
 
@@ -51,84 +82,81 @@ class ScanStore:
 
     def inputs(self, view: View) -> dict[str, str]:
         """Return the inputs of a view's last scan, with their fingerprints; empty before the first."""
-        return dict(self._database.rows("inputs", **view_parameters(view)))
+        rows = self._database.rows("inputs", **view_parameters(view))
+        return json.loads(rows[0][0]) if rows else {}
+
+    def clients(self, view: View) -> dict[str, ClientFacts]:
+        """Return what the settings of every client say in a view's workspace, by client."""
+        place = view_parameters(view)
+        del place["client"]
+        rows = self._database.rows("permissions", **place)
+        return {client: ClientFacts(_rules(rules), json.loads(facts)) for client, rules, facts in rows}
 
     def last(self, view: View) -> Reading | None:
         """Return the last reading of a view, without launches; None before the first."""
-        place = view_parameters(view)
-        rows = self._database.rows("view", **place)
+        rows = self._database.rows("view", **view_parameters(view))
         if not rows:
             return None
-        permissions, facts, _ = rows[0]
+        from remit.decision import Resolved  # hooks read only inputs and rules
+
+        inputs, permissions, problems, facts = rows[0]
         known = self._known(view)
-        by_id = {id: declaration for declaration, id, *_ in known}
+        by_id = {item.id: item.declaration for item in known}
         return Reading(
-            [Resolved(declaration, by_id.get(winner)) for declaration, _, winner, _ in known],
-            dict(self._database.rows("inputs", **place)),
-            [_rule(rule) for rule in json.loads(permissions)],
-            [Problem(*row) for row in self._database.rows("problems", **place)],
+            [Resolved(item.declaration, by_id.get(item.winner or 0)) for item in known],
+            json.loads(inputs),
+            _rules(permissions),
+            [Problem(*problem) for problem in json.loads(problems)],
             json.loads(facts),
         )
 
+    def last_declared(self, view: View, sources: Iterable[str]) -> list[Declaration]:
+        """Return what files declared when they were last valid, in this or another workspace."""
+        files = {"client": view.client, "sources": json.dumps(list(sources))}
+        rows = self._database.rows("last_declared", **files, **scope_parameters(view.workspace))
+        return [_declaration(row) for row in rows]
+
+    def files(self, client: str, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
+        """Return the last valid content of a client's files, as this project reads them."""
+        return stored_files(self._database, client, sources, workspace)
+
     def save(self, reading: Reading, view: View, at: int) -> Changes:
         """Replace a view; declarations missing from the files become stale in it."""
-        workspace = view.workspace
-        before = {id: (declaration, winner) for declaration, id, winner, _ in self._known(view)}
-        unchanged = {
-            declaration: id for declaration, id, _, is_as_stored in self._known(view) if is_as_stored
-        }
-        changes = _changes(before, reading.resolved)
-        is_same = not any(changes) and reading.permissions == getattr(self.last(view), "permissions", None)
+        place = view_parameters(view)
+        known = self._known(view)
+        changes = _changes(known, reading.resolved)
+        written = _written(reading)
+        rows = self._database.rows("view", **place)
+        is_same = not any(changes) and [(written["permissions"], written["facts"])] == [
+            (permissions, facts) for _, permissions, _, facts in rows
+        ]
         with self._database.transaction(changes=None if is_same else "catalog"):
-            self._database.rows(
-                "see_project", project=workspace.project.hash, path=workspace.project.path, at=at
-            )
-            ids = {
-                item.declaration.key: unchanged.get(item.declaration._replace(launch=None))
-                or self._declare(item.declaration)
-                for item in reading.resolved
-            }
-            self._save_view(reading, ids, view, at, is_same=is_same)
+            see_project(self._database, view.workspace, at)
+            id = self._database.rows("see_view", **place, **written, at=at)[0][0]
+            keep_files(self._database, view.client, reading.files)
+            if any(changes):  # rewriting the same data would look like a change to watchers
+                self._save_resolutions(id, reading.resolved, known, at)
         return changes
 
-    def _known(self, view: View) -> list[tuple[Declaration, int, int | None, bool]]:
-        rows = self._database.rows("resolved", **view_parameters(view), **_scope(view))
-        return [(_declaration(row), row[16], row[17], bool(row[18])) for row in rows]
+    def _known(self, view: View) -> list[_Known]:
+        place = {**view_parameters(view), **scope_parameters(view.workspace)}
+        rows = self._database.rows("resolved", **place)
+        return [_Known(_declaration(row), row[16], row[17], bool(row[18])) for row in rows]
 
-    def _declare(self, declaration: Declaration) -> int:
-        profile = declaration.profile
-        return self._database.rows(
-            "declare",
-            **key_parameters(declaration.key),
-            plugin=declaration.plugin,
-            source=declaration.source,
-            description=declaration.description,
-            profile=None if profile is None else json.dumps(profile._asdict()),
-            endpoint=declaration.endpoint,
-            digest=declaration.digest,
-        )[0][0]
-
-    def _save_view(
-        self, reading: Reading, ids: Mapping[Key, int], view: View, at: int, *, is_same: bool
+    def _save_resolutions(
+        self, view: int, resolved: Sequence[Resolved], known: Sequence[_Known], at: int
     ) -> None:
-        permissions = [[rule.effect, rule.text, *rule.origin] for rule in reading.permissions]
-        written = {"permissions": json.dumps(permissions), "facts": json.dumps(reading.facts)}
-        id = self._database.rows("see_view", **view_parameters(view), **written, at=at)[0][0]
-        for step in ("forget_inputs", "forget_problems"):
-            self._database.rows(step, view=id)
-        self._database.run_each(
-            "add_input",
-            [{"view": id, "name": name, "fingerprint": seen} for name, seen in reading.inputs.items()],
-        )
-        self._database.run_each("add_problem", [{"view": id, **item._asdict()} for item in reading.problems])
-        if is_same:  # rewriting the same data would look like a change to watchers
-            return
-        self._database.rows("forget_resolutions", view=id)
+        unchanged = {item.declaration: item.id for item in known if item.is_as_stored}
+        ids: dict[Key, int] = {}
+        for declaration, _ in resolved:
+            id = unchanged.get(declaration._replace(launch=None))
+            ids[declaration.key] = self._declare(declaration, at) if id is None else id
+        self._database.rows("forget_resolutions", view=view)
         self._database.run_each(
             "add_resolution",
             [
                 {
-                    "view": id,
+                    "view": view,
                     "tool": ids[declaration.key],
                     "source": declaration.source,
                     "digest": declaration.digest,
@@ -136,55 +164,79 @@ class ScanStore:
                     "shadows": int(declaration.shadows),
                     "shadowed_by": None if winner is None else ids[winner.key],
                 }
-                for declaration, winner in reading.resolved
+                for declaration, winner in resolved
             ],
         )
 
+    def _declare(self, declaration: Declaration, at: int) -> int:
+        from remit.text import definition_tokens  # most scans find what is stored
 
-def _scope(view: View) -> dict[str, str]:
-    parameters = scope_parameters(view.workspace)
-    del parameters["project"]
-    return parameters
+        profile, is_line = declaration.profile, declaration.kind not in (Kind.MCP_SERVER, Kind.PLUGIN)
+        return self._database.rows(
+            "declare",
+            **key_parameters(declaration.key),
+            plugin=declaration.plugin,
+            source=declaration.source,
+            description=declaration.description,
+            tokens=definition_tokens(declaration.name, declaration.description) if is_line else None,
+            profile=None if profile is None else json.dumps(profile),
+            endpoint=declaration.endpoint,
+            digest=declaration.digest,
+            at=at,
+        )[0][0]
 
 
-def _changes(before: Mapping[int, tuple[Declaration, int | None]], resolved: Sequence[Resolved]) -> Changes:
-    known = {
-        declaration.key: (
-            declaration,
-            None if winner is None else before[winner][0].key if winner in before else None,
-        )
-        for declaration, winner in before.values()
+def stored_files(
+    database: Database, reader: str, sources: Iterable[str], workspace: Workspace
+) -> dict[str, StoredFile]:
+    """Return the last valid content of files, as a project reads them."""
+    scope: dict[str, Value] = {**scope_parameters(workspace)}
+    del scope["reach"]
+    rows = database.rows("files", reader=reader, sources=json.dumps(list(sources)), **scope)
+    return {row[0]: StoredFile(*row) for row in rows}
+
+
+def keep_files(database: Database, reader: str, files: Iterable[StoredFile]) -> None:
+    """Store valid files, inside a transaction."""
+    database.run_each("keep_file", [{"reader": reader, **file._asdict()} for file in files])
+
+
+def _written(reading: Reading) -> dict[str, str]:
+    return {
+        "inputs": json.dumps(dict(reading.inputs)),
+        "permissions": json.dumps([[rule.effect, rule.text, *rule.origin] for rule in reading.permissions]),
+        "problems": json.dumps(list(reading.problems)),
+        "facts": json.dumps(dict(reading.facts)),
     }
+
+
+def _changes(known: Sequence[_Known], resolved: Sequence[Resolved]) -> Changes:
+    keys = {item.id: item.declaration.key for item in known}
+    before = {item.declaration.key: (item.declaration, keys.get(item.winner or 0)) for item in known}
     added: list[Declaration] = []
     changed: list[Declaration] = []
     for declaration, winner in resolved:
-        state = known.pop(declaration.key, None)
-        if state is None:
+        stored = before.pop(declaration.key, None)
+        now = (declaration._replace(launch=None), None if winner is None else winner.key)
+        if stored is None:
             added.append(declaration)
-        elif state != (declaration._replace(launch=None), None if winner is None else winner.key):
+        elif stored != now:
             changed.append(declaration)
-    return Changes(added, [declaration for declaration, _ in known.values()], changed)
+    return Changes(added, [declaration for declaration, _ in before.values()], changed)
 
 
 def _declaration(row: Row) -> Declaration:
-    """Read the first columns of a row of the query `resolved`."""
+    """Read the first 16 columns of a row."""
     client, kind, scope, project_hash, dir, agent, server, name, plugin, source = row[:10]
     description, profile, digest, endpoint, status, shadows = row[10:16]
     key = (client, KINDS[kind], SCOPES[scope], project_hash, dir, agent, server, name)
-    return Declaration(
-        *key,
-        plugin,
-        source,
-        description,
-        read_profile(profile),
-        None,
-        digest,
-        endpoint,
-        STATUSES[status],
-        bool(shadows),
-    )
+    read = None if profile is None else read_profile(profile)
+    status = STATUSES[status]
+    return Declaration(*key, plugin, source, description, read, None, digest, endpoint, status, bool(shadows))
 
 
-def _rule(written: list[Any]) -> PermissionRule:
-    effect, text, *origin = written
-    return PermissionRule(PermissionEffect(effect), text, Origin(*origin))
+def _rules(written: str) -> list[PermissionRule]:
+    rules: list[list[Any]] = json.loads(written)
+    return [
+        PermissionRule(PermissionEffect(effect), text, Origin(*origin)) for effect, text, *origin in rules
+    ]

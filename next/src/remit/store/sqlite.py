@@ -11,12 +11,13 @@ import apsw
 
 from remit.decision import Workspace
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
-from remit.store.database import SQL, NamedQueries, Row, Value, read_sql
+from remit.store.database import SQL, NamedQueries, Row, Value, read_sql, storable
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x52656D69
 _QUERIES = NamedQueries([SQL])
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+_LONG_LOG = 1_000_000  # bytes; the next process to open the file reads the whole log
 _MOVE_AWAY = "move the file away and run `remit`: the tools are found again, usage starts from zero"
 
 
@@ -42,21 +43,20 @@ class SqliteDatabase:
                 raise
 
     def close(self) -> None:
-        """Close the connection; the checkpoint is left to a process that needs it."""
-        for connection in (self._reader, self._connection):
-            if connection is not None:
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-                connection.close()
+        """Close the connection; while its log is short, the checkpoint is left to another process."""
+        for connection in filter(None, (self._reader, self._connection)):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, self._is_log_short())
+            connection.close()
 
     def rows(self, query: str, /, **values: Value) -> list[Row]:
         """Run a named query and return its rows."""
         with self._translated_errors():
-            return self._connection.execute(_QUERIES[query], values).fetchall()
+            return self._connection.execute(_QUERIES[query], _bound(values)).fetchall()
 
     def run_each(self, query: str, values: Iterable[Mapping[str, Value]], /) -> None:
         """Run a named query once for each set of values."""
         with self._translated_errors():
-            self._connection.executemany(_QUERIES[query], values)
+            self._connection.executemany(_QUERIES[query], map(_bound, values))
 
     @contextmanager
     def transaction(self, *, changes: str | None = None) -> Generator[None]:
@@ -115,6 +115,12 @@ class SqliteDatabase:
         """Return None: every project of a file has files."""
         del path
 
+    def _is_log_short(self) -> bool:
+        try:
+            return os.stat(f"{self.place}-wal").st_size < _LONG_LOG
+        except OSError:
+            return False
+
     def _prepare(self, *, durable: bool) -> None:
         self._connection.set_busy_handler(_BusyHandler(self._patience))
         version = self._connection.pragma("user_version")
@@ -166,6 +172,10 @@ class SqliteDatabase:
                 f"`{self.place}` cannot be used: {error}",
                 hint="check that the directory exists and is writable, or set REMIT_HOME to another one",
             ) from error
+
+
+def _bound(values: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 class _BusyHandler:

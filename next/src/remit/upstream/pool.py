@@ -1,15 +1,14 @@
 """Open sessions with the servers we call."""
 
-import json
 import subprocess
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from hashlib import sha256
 from typing import Any
 
 from remit.decision import Declaration, Definition, Failure, Key, Offer, tool_name
 from remit.errors import UpstreamError
 from remit.protocol import LineTransport, ServerConnection, connect
+from remit.store import make_definition
 from remit.trust import StartPermit
 
 
@@ -75,7 +74,5 @@ def _ignore(method: str, params: object) -> None:
 
 
 def _definition(declaration: Declaration, item: dict[str, Any]) -> Definition:
-    raw = json.dumps(item)
-    digest = sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
     name = tool_name(declaration.server or "", item["name"], declaration.plugin)
-    return Definition(digest, name, declaration.server, item["name"], item.get("description"), raw)
+    return make_definition(name, declaration.server, item["name"], item.get("description"), item)

@@ -200,14 +200,11 @@ def _hint(node: Compare, types: set[CelType]) -> str | None:
     if types == {CelType.INT, CelType.DOUBLE}:
         return "write whole numbers with `.0` to compare them with doubles, and without for ints"
     for side in (node.left, node.right):
-        if isinstance(side, Literal) and isinstance(side.value, str) and _reads_otherwise(side.value):
-            return f"write `{side.value}` without quotes"
+        if isinstance(side, Literal) and isinstance(side.value, str):
+            text = side.value
+            if text in ("true", "false") or text.removeprefix("-").replace(".", "", 1).isdecimal():
+                return f"write `{text}` without quotes"
     return None
-
-
-def _reads_otherwise(text: str) -> bool:
-    digits = text.removeprefix("-").replace(".", "", 1)
-    return text in ("true", "false") or (digits.isascii() and digits.isdigit())
 
 
 def _article(type_: CelType) -> str:
