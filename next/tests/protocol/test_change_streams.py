@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
 
-from remit.protocol import Answer, JsonRpcError, Params, Tasks, change_streams
+from remit.protocol import Answer, Incoming, JsonRpcError, Params, Tasks, change_streams
 from remit.protocol.change_streams import ChangeStreams
 from support.wires import ScriptedServer, connected
 
@@ -17,13 +18,13 @@ class Listening(ScriptedServer):
     """A stateless server whose streams a test ends."""
 
     def __init__(self) -> None:
-        capabilities = {"tools": {"listChanged": True}, "prompts": {"listChanged": False}}
+        capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "prompts": {"listChanged": False}}
         found = {"supportedVersions": ["2026-07-28"], "capabilities": capabilities}
         super().__init__({"server/discover": found})
         self.streams: list[tuple[int | str, Params]] = []
         self.ends: list[asyncio.Event] = []
 
-    def answer(self, request):  # type: ignore[no-untyped-def]
+    def answer(self, request: Incoming) -> Any:
         if request.method != "subscriptions/listen":
             return super().answer(request)
         return self._listen(request.id, request.params)
@@ -49,8 +50,12 @@ async def until(is_true: Callable[[], bool]) -> None:
 async def test_a_reopened_stream_counts_as_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_streams, "SHORTEST_PAUSE", 0.001)
     changes: list[tuple[str, Params]] = []
+
+    def note(method: str, params: Params) -> None:
+        changes.append((method, params))
+
     server = Listening()
-    async with connected(server, on_change=lambda *change: changes.append(change)) as connection:
+    async with connected(server, on_change=note) as connection:
         await until(lambda: len(server.streams) == 1)
         assert server.streams[0][1] == {"toolsListChanged": True}
         await connection.follow("x:y")

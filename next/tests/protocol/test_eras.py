@@ -1,14 +1,16 @@
 """What the eras spell differently, and how a client's connection settles on one."""
 
+from typing import Any
+
 import pytest
 
 from remit.protocol import RULES, ClientEra, Era, JsonRpcError, era_of, without_envelope
 
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}}
+HELLO: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {}}
 SERVER = {"name": "remit"}
 
 
@@ -19,10 +21,11 @@ def code_of(era: ClientEra, method: str, meta: object = None) -> int:
 
 
 def test_each_version_belongs_to_one_era_and_the_latest_common_one_counts() -> None:
-    assert [era_of(version) for version in ("2025-11-25", "2026-07-28", "2031-01-01", None, [])] == [
+    versions: list[object] = ["2025-11-25", "2026-07-28", "2031-01-01", None, []]
+    assert [era_of(version) for version in versions] == [
         *(Era.SESSION, Era.STATELESS, None, None, None),
     ]
-    assert RULES[Era.SESSION].common(["2025-06-18", "2024-11-05", "x", {}]) == "2025-06-18"
+    assert RULES[Era.SESSION].common(["2025-06-18", "2024-11-05", "x"]) == "2025-06-18"
     assert RULES[Era.STATELESS].common(["2025-06-18"]) is None
     assert RULES[Era.STATELESS].common("2026-07-28") is None
 
@@ -68,7 +71,7 @@ def test_a_second_initialize_goes_on_with_the_session() -> None:
 
 
 def test_answers_have_the_members_of_their_era() -> None:
-    listed = {"tools": [], "ttlMs": 5, "resultType": "complete", "_meta": {"a": 1}}
+    listed: dict[str, Any] = {"tools": [], "ttlMs": 5, "resultType": "complete", "_meta": {"a": 1}}
     session, stateless = RULES[Era.SESSION], RULES[Era.STATELESS]
     assert session.shape_answer(listed, "tools/list", SERVER) == {"tools": [], "_meta": {"a": 1}}
     meta = {"io.modelcontextprotocol/serverInfo": SERVER}

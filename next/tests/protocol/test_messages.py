@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from remit.protocol import RELAYED, JsonRpcError, RawJson, decode, encode, is_at_least, require_capability
+from remit.protocol import (
+    RELAYED,
+    JsonRpcError,
+    Params,
+    RawJson,
+    decode,
+    encode,
+    is_at_least,
+    require_capability,
+)
 
 
 def test_nan_and_lone_surrogates_are_repaired_and_other_text_stays() -> None:
@@ -33,11 +42,12 @@ def test_json_that_is_too_deep_is_a_value_error() -> None:
 def test_a_client_is_asked_only_what_it_declared() -> None:
     require_capability("roots/list", {}, RELAYED)
     require_capability("elicitation/create", {"mode": "url"}, RELAYED)
-    for method, params, capabilities in (
+    refused: list[tuple[str, Params, Params]] = [
         ("sampling/createMessage", {}, {"roots": {}}),
         ("elicitation/create", {"mode": "url"}, {"elicitation": {"form": {}}}),
         ("tools/call", {}, RELAYED),
-    ):
+    ]
+    for method, params, capabilities in refused:
         with pytest.raises(JsonRpcError, match="does not answer"):
             require_capability(method, params, capabilities)
 

@@ -42,7 +42,7 @@ for line in sys.stdin:
         answer["error"] = {"code": -32601, "message": "Method not found"}
     print(json.dumps(answer), flush=True)
 """
-STATELESS = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+STATELESS: Answer = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
 CALL = {"name": "x"}
 
 
@@ -105,7 +105,8 @@ async def test_ids_that_come_back_as_text_and_batches_are_understood() -> None:
         one = (await server.read())["id"]
         second = asyncio.create_task(connection.request("tools/call", CALL))
         two = (await server.read())["id"]
-        server.write([{"id": str(one), "result": {"n": 1}}, {"id": two, "result": {"n": 2}}, [], 7])
+        batch: list[Any] = [{"id": str(one), "result": {"n": 1}}, {"id": two, "result": {"n": 2}}, [], 7]
+        server.write(batch)
         assert (await first, await second) == ({"n": 1}, {"n": 2})
 
 
@@ -420,10 +421,12 @@ async def test_only_the_caller_who_was_sent_to_a_page_hears_that_it_is_done() ->
 
 async def test_changes_reach_the_listener_without_meta() -> None:
     changes: list[tuple[str, Params]] = []
+
+    def note(method: str, params: Params) -> None:
+        changes.append((method, params))
+
     server = ScriptedServer({"resources/subscribe": {}, "resources/unsubscribe": {}})
-    async with connected(
-        server, on_change=lambda method, params: changes.append((method, params))
-    ) as connection:
+    async with connected(server, on_change=note) as connection:
         await connection.follow("x:y")
         server.peer.notify("notifications/resources/updated", {"uri": "x:y", "_meta": {"a": 1}})
         with anyio.fail_after(30):

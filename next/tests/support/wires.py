@@ -121,7 +121,7 @@ async def talking(**options: Any) -> AsyncGenerator[tuple[ServerConnection, Wire
 
     async def shake_hands() -> None:
         number = (await server.read())["id"]
-        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        result: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
         server.write({"jsonrpc": "2.0", "id": number, "result": result})
         await server.read()
 

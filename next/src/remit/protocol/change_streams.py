@@ -79,6 +79,8 @@ class ChangeStreams:
             began = monotonic()
             try:
                 await self._listen(wanted, settle)
+                if not settled.done():  # it was never acknowledged
+                    settle()
             except JsonRpcError as error:
                 settle(error)
                 return

@@ -236,7 +236,8 @@ class ServerConnection:
     async def follow(self, uri: str) -> None:
         """Subscribe to a resource; raises what `request` raises."""
         if self._streams is not None:
-            await self._streams.follow(uri)
+            with anyio.fail_after(QUICK_SECONDS):
+                await self._streams.follow(uri)
         else:
             await self._ask(SUBSCRIBE, {"uri": uri}, None, QUICK_SECONDS)
 
@@ -263,7 +264,8 @@ class ServerConnection:
                     self._messages.note_elicitation(as_object(elicitation), caller)
             if error.code != ErrorCode.HEADER_MISMATCH or method != "tools/call":
                 raise
-        self._transport.learn(await self._list("tools"))
+        with anyio.fail_after(time_limit):
+            self._transport.learn(await self._list("tools"))
         return await self._exchange(method, params, self._call(caller, time_limit))
 
     def _call(self, caller: Caller | None = None, time_limit: float | None = None) -> _Call:
