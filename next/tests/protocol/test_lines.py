@@ -211,3 +211,12 @@ async def test_descriptors_block_again_once_the_transport_is_closed() -> None:
     assert os.get_blocking(writes)
     os.close(reads)
     os.close(writes)
+
+
+async def test_a_server_that_reads_none_of_its_requests_is_given_up() -> None:
+    async with talking() as (connection, _):
+        large = {"name": "x", "arguments": {"text": "x" * 2**23}}
+        calling = [asyncio.create_task(connection.request("tools/call", large)) for _ in range(9)]
+        with anyio.fail_after(30):
+            faults = await asyncio.gather(*calling, return_exceptions=True)
+    assert {str(fault) for fault in faults} == {"does not read what Remit sends"}

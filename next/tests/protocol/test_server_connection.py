@@ -247,13 +247,13 @@ async def test_the_pages_of_a_list_are_read_until_it_ends_repeats_or_is_too_long
 
 async def test_the_time_limit_restarts_with_progress_and_pauses_while_the_caller_is_asked() -> None:
     async def think(_: str, __: Params) -> Answer:
-        await anyio.sleep(0.25)
+        await anyio.sleep(0.4)
         return {"action": "accept"}
 
     async def call(params: Params) -> Answer:
         token = params["_meta"]["progressToken"]
         for step in range(4):
-            await anyio.sleep(0.05)
+            await anyio.sleep(0.1)
             server.peer.notify("notifications/progress", {"progressToken": token, "progress": step})
         answer = await server.peer.request("elicitation/create", {"message": "Sure?"})
         if params["name"] == "slow":
@@ -264,10 +264,10 @@ async def test_the_time_limit_restarts_with_progress_and_pauses_while_the_caller
     caller = RecordingCaller(answer=think)
     meta = {"_meta": {"progressToken": "mine"}}
     async with connected(server) as connection:
-        answer = await connection.request("tools/call", {**CALL, **meta}, caller=caller, time_limit=0.15)
+        answer = await connection.request("tools/call", {**CALL, **meta}, caller=caller, time_limit=0.3)
         assert answer == {"action": "accept"}
         with pytest.raises(TimeoutError):
-            await connection.request("tools/call", {"name": "slow", **meta}, caller=caller, time_limit=0.15)
+            await connection.request("tools/call", {"name": "slow", **meta}, caller=caller, time_limit=0.3)
 
 
 async def test_progress_returns_under_the_callers_token_in_order_and_before_the_answer() -> None:
