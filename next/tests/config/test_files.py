@@ -73,6 +73,7 @@ def test_a_variable_names_another_file_of_the_user_and_one_of_the_project_counts
     def blocked(path: str) -> list[str]:
         files.machine = files.machine._replace(variables={"REMIT_CONFIG": path})
         configuration = files.open().current(files.workspace())
+        assert configuration.problems == ()
         return [pattern for listed in configuration.rules.lists for pattern, _ in listed.patterns]
 
     assert blocked(str(mine)) == ["Bash", "Write"]
@@ -250,8 +251,8 @@ def test_the_lock_is_parsed_and_an_invalid_one_is_said_to_be(files: Files) -> No
 def test_a_layer_of_an_extension_counts_like_the_users_file(files: Files) -> None:
     texts = {"team:remit.toml": 'block = ["Bash"]'}
 
-    def paths(_workspace: Workspace, _machine: Machine) -> list[tuple[str, str | None]]:
-        return [("team:remit.toml", None)]
+    def paths(_workspace: Workspace) -> list[str]:
+        return ["team:remit.toml"]
 
     layer = Layer("team", RuleStrength.MACHINE, paths, texts.get)
     configurations = files.open(layer)
