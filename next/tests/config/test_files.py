@@ -122,6 +122,19 @@ def test_a_file_that_is_too_large_is_readable_up_to_its_limit(files: Files) -> N
     assert (verdict(files, "Bash"), verdict(files, "Read")) == (Verdict.ASK, Verdict.VISIBLE)
 
 
+def test_any_part_of_a_file_can_be_read(files: Files) -> None:
+    text = (
+        'block = ["Bash",\n  "Read"]\nmode = "plan"\n[states."a.b"]\nglob = "*.md"\nimplies = ["c"]\n'
+        '[tools."mcp__git__*"]\nstates = { any = ["a.b"] }\nwhen = """state(\'a.b\') &&\n args.y > 1"""\n'
+        'location = { pages = ["/a"] }\napproval = "args.z == 1"\n[servers.web]\nsandbox = { read = ["."] }\n'
+    )
+    for at in range(0, len(text), 7):
+        for part in (text[:at], text[at:], text[:at] + text[at + 3 :]):
+            files.shared(part)
+            files.now += SECOND
+            assert isinstance(verdict(files, "Bash"), Verdict)
+
+
 def test_no_mode_and_no_trusted_rule_lifts_the_approval_that_an_invalid_file_needs(files: Files) -> None:
     files.mine('mode = "bypass"')
     files.shared(f'[tools."{PUSH}"]\nai_enabled = flase')

@@ -219,13 +219,9 @@ def _position(row: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(word) for word in row[0].split() if word.isdecimal())
 
 
-def _plain(content: object) -> str:
-    return json.dumps(content, default=str)  # TOML has dates, and JSON has none
-
-
 def _without(paths: Iterable[Sequence[str]], content: Mapping[str, Any]) -> dict[str, Any]:
     """Copy a content without the values at some paths."""
-    copy: dict[str, Any] = json.loads(_plain(content))
+    copy: dict[str, Any] = json.loads(json.dumps(content, default=str))  # a lock may have dates
     for *above, key in paths:
         table = copy
         for name in above:
