@@ -146,7 +146,7 @@ class Catalog:
 
     def at(self, snapshot: Snapshot) -> Sequence[ToolDecision]:
         """Decide about every tool; the same object if nothing changed."""
-        refusals = {} if self.filters is None else self._asked(snapshot)
+        refusals: Mapping[Key, FilterRefusal] = {} if self.filters is None else self._asked(snapshot)
         if self._indexed is None or self._indexed[0] != refusals:
             index = DecisionIndex(self.tools, self.context._replace(refusals=refusals))
             self._indexed = refusals, index
@@ -162,7 +162,7 @@ class Catalog:
 
     def with_answers(self, snapshot: Snapshot) -> Context:
         """Return the context of the decisions under a snapshot, to explain them."""
-        refusals = {} if self.filters is None else self._asked(snapshot)
+        refusals: Mapping[Key, FilterRefusal] = {} if self.filters is None else self._asked(snapshot)
         return self.context._replace(snapshot=snapshot, refusals=refusals)
 
     @property
