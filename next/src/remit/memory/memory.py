@@ -29,7 +29,7 @@ from remit.store import Artifact, MemoryProject, NewArtifact, Related, Store
 from remit.text import Clock, moment
 
 _MOST = {"focus": 10, "project": 20}  # artifacts that `retrieve_context` returns
-_SIMILAR = 0.5  # score of a decision that may be about the same
+_SIMILAR = 0.25  # score of a decision that may be about the same
 _DAY = 86_400_000  # milliseconds
 
 Answer = dict[str, Any]  # JSON, as a tool returns it
@@ -144,6 +144,7 @@ class Memory:
     def _save(self, tool: str, call: Saving) -> Answer:
         if call.saved.belongs_to == "focus" and call.focus is None:
             raise _focus_required()
+        similar = self._similar(call) if isinstance(call, SaveDecision) and not call.supersedes else None
         with self._artifacts.transaction():
             place = self._place(call.project_id, call.focus)
             if call.project_id is None or gate(tool, place) is Access.BLOCKED:
@@ -152,9 +153,7 @@ class Memory:
             self._artifacts.create(call.project_id, call.focus or "", self._workspace, at)
             place = self._place(call.project_id, call.focus)
             answer = self._write(call, place, at)
-        if isinstance(call, SaveDecision) and answer["status"] == "saved" and not call.supersedes:
-            return _with_next_step(answer, self._similar(call.decision.title, answer["artifact_id"], place))
-        return answer
+        return _with_next_step(answer, similar if answer["status"] == "saved" else None)
 
     def _write(self, call: Saving, place: Place, at: int) -> Answer:
         content = call.saved
@@ -206,13 +205,14 @@ class Memory:
         message = f"related_entities: Nothing in this project is called `{related.entity_id}`"
         raise ArtifactError(message, hint=f"Save that entity first, with {UPSERT_ENTITY}.")
 
-    def _similar(self, title: str, key: str, place: Place) -> str | None:
-        """Name a decision that the new one may replace."""
+    def _similar(self, call: SaveDecision) -> str | None:
+        """Name a decision that a new one may replace."""
+        place = self._place(call.project_id, None)
         self._search.embed()
-        for artifact, score in self._search.find(title, place.ids.values(), ("decision",), 2):
-            if artifact.key != key and score >= _SIMILAR:
-                again = json.dumps({"supersedes": [artifact.key]})
-                similar = f'The decision "{artifact.content.get("title")}" ({artifact.key}) is similar.'
+        for decision, score in self._search.find(call.decision.title, place.ids.values(), ("decision",), 1):
+            if score >= _SIMILAR:
+                again = json.dumps({"supersedes": [decision.key]})
+                similar = f'The decision "{decision.content.get("title")}" ({decision.key}) is similar.'
                 return f"{similar} If the new one replaces it, call {SAVE_DECISION} again with {again}."
         return None
 

@@ -58,7 +58,7 @@ def milliseconds(text: str) -> int:
 
 
 def _text(most: int) -> StringConstraints:
-    return StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
+    return StringConstraints(strip_whitespace=True, max_length=most)
 
 
 Name = Annotated[str, _text(300)]
@@ -115,7 +115,7 @@ class Decision(Content):
     """A decision."""
 
     kind, name_field, body_fields = "decision", "title", ("rationale",)
-    title: Name = Field(description="What was decided, such as `Use SQLite for storage`.")
+    title: Name = Field(min_length=1, description="What was decided, such as `Use SQLite for storage`.")
     rationale: Text = Field("", description="Why.")
     owner: Name = Field("", description="Who decided.")
     date: Day = Field("", description="YYYY-MM-DD")
@@ -127,7 +127,7 @@ class Pattern(Content):
     """What to do when something comes up again."""
 
     kind, name_field, body_fields = "pattern", "trigger", ("repeatable_steps", "exclusions")
-    trigger: Line = Field(description="When it applies.")
+    trigger: Line = Field(min_length=1, description="When it applies.")
     repeatable_steps: Lines = Field([], description="What to do.")
     exclusions: Lines = Field([], description="When not to.")
     last_validated_at: Time | None = Field(None, description="When it last worked; without it: never tried.")
@@ -138,7 +138,7 @@ class Context(Content):
     """Something worth knowing."""
 
     kind, name_field, body_fields = "context", "topic", ("content",)
-    content: Text = Field(description="What to remember.")
+    content: Text = Field(min_length=1, description="What to remember.")
     topic: Name = Field("", description="What it is about, such as `auth`; `reference` for a link or a file.")
     relevance_score: Share = Field(1.0, description="How much it matters.")
     scope: Scope = Field("project", description=_SAVED_IN)
@@ -148,7 +148,7 @@ class Entity(Content):
     """A named thing, with a fact about it."""
 
     kind, name_field, body_fields, is_unique = "entity", "entity_name", ("fact",), False
-    entity_name: Name = Field(description="Its name, such as `login`.")
+    entity_name: Name = Field(min_length=1, description="Its name, such as `login`.")
     fact: Text = Field("", description="What is true of it.")
     scope: Scope = Field("project", description=_SAVED_IN)
 
@@ -250,7 +250,7 @@ class MemorySurface(Reading):
     """Search all that is saved of a project and its focus areas for what answers a query."""
 
     example = {"query": "where do tokens live"}
-    query: Line = Field(description="What to look for, in your own words.")
+    query: Line = Field(min_length=1, description="What to look for, in your own words.")
     limit: int = Field(5, ge=1, le=50, description="The most artifacts to return.")
 
 
@@ -275,7 +275,8 @@ def read_call(tool: str, arguments: Mapping[str, object]) -> ToolCall:
     try:
         call = _MODELS[tool].model_validate(arguments)
     except ValidationError as error:
-        raise _refusal(tool, arguments, error.errors(include_url=False)[0]) from None
+        errors = sorted(error.errors(include_url=False), key=lambda item: item["type"] != "extra_forbidden")
+        raise _refusal(tool, arguments, errors[0]) from None  # an unknown name explains a missing one
     for path, text in _texts(arguments):
         if is_secret(text):
             raise ArtifactError(
@@ -287,39 +288,39 @@ def read_call(tool: str, arguments: Mapping[str, object]) -> ToolCall:
 @cache
 def definitions() -> tuple[Schema, ...]:
     """Return the definitions of the tools, always in the same order."""
-    return tuple(
-        {
-            "name": name,
-            "description": " ".join((model.__doc__ or "").split()),
-            "inputSchema": _plain(schema, schema.get("$defs", {})),
-            "annotations": {
-                "readOnlyHint": issubclass(model, Reading),
-                "destructiveHint": False,
-                "idempotentHint": issubclass(model, Reading),
-                "openWorldHint": False,
-            },
-        }
-        for name, model in _MODELS.items()
-        for schema in [model.model_json_schema()]
-    )
+    return tuple(_definition(name, model) for name, model in _MODELS.items())
+
+
+def _definition(name: str, model: type[ToolCall]) -> Schema:
+    schema = model.model_json_schema()
+    models = schema.pop("$defs", {})
+    is_reading = issubclass(model, Reading)
+    return {
+        "name": name,
+        "description": " ".join(schema.pop("description").split()),
+        "inputSchema": _plain(schema, models),
+        "annotations": {
+            "readOnlyHint": is_reading,
+            "destructiveHint": False,
+            "idempotentHint": is_reading,
+            "openWorldHint": False,
+        },
+    }
 
 
 def _plain(schema: Schema, models: Mapping[str, Schema]) -> Schema:
-    """Simplify a schema: no references, titles, nulls and defaults that mean nothing."""
-    if "$ref" in schema:
-        model = {**models[schema["$ref"].rpartition("/")[2]]}
-        return _plain(
-            {**model, "description": schema["description"]} if "description" in schema else model, models
-        )
+    """Simplify a schema: no references, titles, nulls, and defaults that mean nothing."""
     plain: Schema = {}
     for key, value in schema.items():
-        if key == "anyOf":  # an optional value
+        if key == "$ref":
+            plain = {**_plain(models[value.rpartition("/")[2]], models), **plain}
+        elif key == "anyOf":  # an optional value
             plain |= _plain(next(choice for choice in value if choice.get("type") != "null"), models)
         elif key == "properties":
             plain[key] = {name: _plain(about, models) for name, about in value.items()}
         elif key in ("items", "additionalProperties") and isinstance(value, dict):
             plain[key] = _plain(cast("Schema", value), models)
-        elif key not in ("$defs", "title") and not (key == "default" and value in (None, "", [], {})):
+        elif key != "title" and not (key == "default" and value in (None, "", [], {})):
             plain[key] = value
     return plain
 

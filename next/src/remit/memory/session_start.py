@@ -53,11 +53,12 @@ def _is_reference(context: "Artifact") -> bool:
 
 
 def _last_session(session: "Artifact") -> str:
-    lines = ["## Last Session", one_line(session.content.get("objective", ""), _MOST)]
+    lines = [one_line(session.content.get("objective", ""), _MOST)]
     for field, title in (("open_items", "Open"), ("next_actions", "Next")):
         if items := session.content.get(field):
             lines.append(f"{title}: {one_line('; '.join(items), _MOST)}")
-    return "\n".join(filter(None, lines))
+    text = "\n".join(filter(None, lines))
+    return text and f"## Last Session\n{text}"
 
 
 def _joined(artifact: "Artifact", *fields: str) -> str:
