@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -232,10 +233,21 @@ def test_a_write_that_fails_writes_nothing(memory: Memory) -> None:
     assert memory.call("get_scope_state", {"project_id": "app", "focus": "new"})["scope_state"] == "uncertain"
 
 
+def test_nothing_of_another_project_is_replaced_or_related() -> None:
+    memory = new_memory(projects=("app", "site"))
+    theirs = decide(memory, "Use SQLite", "site")["artifact_id"]
+    with pytest.raises(ArtifactError, match="No decision of this project"):
+        decide(memory, "Use PostgreSQL", supersedes=[theirs])
+    related = {"entity": {"entity_name": "till"}, "related_entities": [{"entity_id": theirs}]}
+    with pytest.raises(ArtifactError, match="Nothing in this project is called"):
+        memory.call("upsert_entity_with_deps", {**related, "project_id": "app"})
+    assert memory.find(theirs).is_live
+
+
 def test_a_similar_decision_is_named_and_not_hidden_by_itself() -> None:
     memory = new_memory(model=open_model())
     old = decide(memory, "Use SQLite for orders")["artifact_id"]
-    assert "next_step" not in decide(memory, "Deploy daily")
+    assert "next_step" not in decide(memory, "Use spaces, not tabs")
     answer = decide(memory, "Use PostgreSQL for orders")
     assert f'"Use SQLite for orders" ({old}) is similar' in answer["next_step"]
     assert old in recalled(memory)
@@ -256,6 +268,8 @@ def test_an_entity_has_one_fact_in_a_place(memory: Memory) -> None:
     assert upsert("login", "is being moved", focus="auth") != login
     till = upsert("till", "sells", related_entities=[{"entity_id": "login", "relationship_type": "READS"}])
     assert [(r.source, r.relation, r.target) for r in memory.relations(till)] == [(till, "READS", login)]
+    entity = {"entity": {"entity_name": "till"}, "project_id": "app"}
+    memory.call("upsert_entity_with_deps", entity)  # what is not given stays
     item = memory.call("memory_surface", {"query": "sells", "project_id": "app"})["items"][0]
     assert [relation["target"] for relation in item["related"]] == [login]
     with pytest.raises(ArtifactError, match="Nothing in this project is called `printer`"):
@@ -350,7 +364,7 @@ def test_what_is_recalled_is_what_was_saved() -> None:
     ("validated", "freshness"),
     [
         ({}, "stale"),
-        ({"last_validated_at": "2026-09-14T14:13:20"}, "current"),  # without a zone: UTC
+        ({"last_validated_at": "2026-09-14T14:13:20"}, "current"),
         ({"last_validated_at": "2026-09-14T14:13:20+00:01"}, "recent"),
         ({"last_validated_at": "2026-08-22T14:13:20Z"}, "recent"),
         ({"last_validated_at": "2026-08-22"}, "stale"),
@@ -362,6 +376,18 @@ def test_a_pattern_is_as_fresh_as_its_last_validation(
     memory.call("save_pattern", {"pattern": {"trigger": "a test fails", **validated}, "project_id": "app"})
     answer = memory.call("retrieve_context", {"project_id": "app", "categories": ["pattern"]})
     assert [item["freshness"] for item in answer["items"]] == [freshness]
+
+
+def test_a_time_without_a_zone_is_utc(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        pattern = {"trigger": "a test fails", "last_validated_at": "1970-01-01T00:00:01"}
+        answer = memory.call("save_pattern", {"pattern": pattern, "project_id": "app"})
+        assert memory.find(answer["artifact_id"]).dated_at == 1000
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_what_is_deleted_is_gone_and_nothing_else() -> None:

@@ -135,7 +135,8 @@ class Memory:
         return Place(project_id, focus, ids)
 
     def _remedy(self, place: Place) -> str | None:
-        return remedy(place, project_ids(self._store, self._workspace)[0])
+        known = project_ids(self._store, self._workspace) if place.project_id is None else [""]
+        return remedy(place, known[0])
 
     def _blocked(self, place: Place) -> Answer:
         answer = {"status": "blocked_scope", "message": problem(place)}
