@@ -4,11 +4,13 @@ import subprocess
 import sys
 from typing import Any
 
-from remit.decision import MEMORY_SERVER, REMIT, Scope, resolve
-from remit.memory import Memory, answer, declaration, instructions, offer, with_own_server
+from remit.decision import MEMORY_SERVER, REMIT, Declaration, Launch, Resolved, Scope, Status, View
+from remit.memory import Memory, answer, instructions, offer, with_own_server
 from support.builders import CLIENT, SHOP, declared
 from support.memory_calls import decide, new_memory, note
 from support.stores import memory_store, sql
+
+_VIEW = View(CLIENT, SHOP)
 
 
 def _called(memory: Memory, tool: str, prefix: str = "", **arguments: Any) -> dict[str, Any]:
@@ -18,16 +20,42 @@ def _called(memory: Memory, tool: str, prefix: str = "", **arguments: Any) -> di
     return result
 
 
+def _status(*resolved: Resolved, is_served: bool = False) -> Status | None:
+    listed, _ = with_own_server(_VIEW, resolved, is_served)
+    return next((item.declaration.status for item in listed if item.declaration.source == REMIT), None)
+
+
+def _gateway(*more: str, label: str = "remit", status: Status = Status.ITSELF) -> Declaration:
+    launch = Launch(command="remit", args=("serve", *more))
+    return declared(label, status=status, launch=launch)
+
+
+def test_a_client_has_it_where_it_starts_a_gateway() -> None:
+    assert _status(Resolved(_gateway())) is Status.ENABLED
+    assert _status(Resolved(_gateway()), is_served=True) is Status.ENABLED
+    assert _status(is_served=True) is Status.UNSERVED
+    assert _status(Resolved(declared("git"))) is None
+    assert _status(Resolved(_gateway(status=Status.DENIED))) is None
+    assert _status(Resolved(_gateway(), declared("remit", Scope.LOCAL))) is None
+
+
+def test_the_users_own_entry_of_memory_alone_takes_its_place() -> None:
+    alone = _gateway("--memory", label=MEMORY_SERVER, status=Status.NESTED)
+    assert _status(Resolved(alone), is_served=True) is None
+    assert _status(Resolved(alone._replace(project_hash="hash")), is_served=True) is Status.UNSERVED
+
+
 def test_a_declared_server_of_its_name_does_not_receive_its_calls() -> None:
-    theirs = [declared(MEMORY_SERVER, scope) for scope in (Scope.GLOBAL, Scope.LOCAL, Scope.MANAGED)]
-    resolved = resolve(with_own_server([*theirs, declared("git")], CLIENT))
-    own = declaration(CLIENT)
-    assert own.name == "mcp__remit-memory__*"
-    active = [item.declaration for item in resolved if item.shadowed_by is None]
-    assert [(item.server, item.source) for item in active if item.server == MEMORY_SERVER] == [
-        (MEMORY_SERVER, REMIT)
-    ]
-    assert {item.server for item in active} == {MEMORY_SERVER, "git"}
+    declarations = [declared(MEMORY_SERVER, scope) for scope in (Scope.GLOBAL, Scope.LOCAL)]
+    resolved = [*map(Resolved, declarations), Resolved(declared("git"))]
+    listed, problems = with_own_server(_VIEW, resolved, True)
+    assert {(item.declaration.source, item.shadowed_by and item.shadowed_by.source) for item in listed} == {
+        (REMIT, None),
+        ("/files/local", REMIT),
+        ("/files/global", None),  # `git`
+    }
+    assert [problem.source for problem in problems] == ["/files/global", "/files/local"]
+    assert len({item.declaration.key for item in listed}) == len(listed)
 
 
 def test_it_lists_what_it_offers() -> None:

@@ -21,7 +21,7 @@ from remit.memory.models import (
     milliseconds,
     read_call,
 )
-from remit.memory.scope import SAVE_DECISION, TOOLS, UPSERT_ENTITY, Access, Place, gate, problem, remedy
+from remit.memory.scope import TOOLS, Access, Place, gate, problem, remedy
 from remit.memory.search import ArtifactSearch
 from remit.memory.session_start import project_ids
 from remit.search import Embedder
@@ -139,14 +139,13 @@ class Memory:
         return remedy(place, known[0])
 
     def _blocked(self, place: Place) -> Answer:
-        answer = {"status": "blocked_scope", "message": problem(place)}
-        return _with_next_step(answer, self._remedy(place))
+        return _with_next_step({"status": "blocked_scope", "message": problem(place)}, self._remedy(place))
 
     def _save(self, tool: str, call: Saving) -> Answer:
         if call.saved.belongs_to == "focus" and call.focus is None:
             raise _focus_required()
         similar = self._similar(call) if isinstance(call, SaveDecision) and not call.supersedes else None
-        with self._artifacts.transaction():
+        with self._store.database.transaction():
             place = self._place(call.project_id, call.focus)
             if call.project_id is None or gate(tool, place) is Access.BLOCKED:
                 return self._blocked(place)
@@ -204,7 +203,7 @@ class Memory:
             if entity is not None:
                 return entity.key
         message = f"related_entities: Nothing in this project is called `{related.entity_id}`"
-        raise ArtifactError(message, hint=f"Save that entity first, with {UPSERT_ENTITY}.")
+        raise ArtifactError(message, hint="Save that entity first, with upsert_entity_with_deps.")
 
     def _similar(self, call: SaveDecision) -> str | None:
         """Name a decision that a new one may replace."""
@@ -214,27 +213,25 @@ class Memory:
             if score >= _SIMILAR:
                 again = json.dumps({"supersedes": [decision.key]})
                 similar = f'The decision "{decision.content.get("title")}" ({decision.key}) is similar.'
-                return f"{similar} If the new one replaces it, call {SAVE_DECISION} again with {again}."
+                return f"{similar} If the new one replaces it, call save_decision again with {again}."
         return None
 
     def _retrieve(self, call: RetrieveContext, place: Place) -> Answer:
         scope = call.scope or ("project" if call.focus is None else "focus")
         if scope == "focus" and call.focus is None:
             raise _focus_required()
-        homes = {"focus": place.ids.get(call.focus or ""), "project": place.ids.get("")}
-        if scope == "project":
-            del homes["focus"]
+        homes = {"focus": place.ids.get(call.focus or "")} if scope == "focus" else {}
+        homes["project"] = place.ids.get("")
         keyword = call.keyword or call.topic
         if keyword is not None:
             self._search.embed()
         items: list[Answer] = []
         has_more = False
         for name, home in homes.items():
-            if home is None:
-                continue
-            found = self._found(keyword, home, call.categories or KINDS, _MOST[name] + 1)
-            items += found[: _MOST[name]]
-            has_more |= len(found) > _MOST[name]
+            if home is not None:
+                found = self._found(keyword, home, call.categories or KINDS, _MOST[name] + 1)
+                items += found[: _MOST[name]]
+                has_more |= len(found) > _MOST[name]
         more = "There is more: ask with a keyword, or for some categories." if has_more else None
         answer = {**_recalled(items), "scope_state": place.scope_state.value}
         return _with_next_step(answer, self._remedy(place) or more)
@@ -248,9 +245,9 @@ class Memory:
     def _surface(self, call: MemorySurface, place: Place) -> Answer:
         self._search.embed()
         hits = self._search.find(call.query, place.ids.values(), KINDS, call.limit)
-        answer = _recalled([self._item(*hit) for hit in hits])
         nothing = None if hits else "Nothing in memory answers this; try other words."
-        return _with_next_step(answer, self._remedy(place) or nothing)
+        items = [self._item(*hit) for hit in hits]
+        return _with_next_step(_recalled(items), self._remedy(place) or nothing)
 
     def _item(self, artifact: Artifact, score: float | None = None) -> Answer:
         item = {"id": artifact.key, "kind": artifact.kind, **artifact.content}

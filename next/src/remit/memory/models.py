@@ -10,16 +10,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from remit.errors import ArtifactError
-from remit.memory.scope import (
-    GET_SCOPE_STATE,
-    MEMORY_SURFACE,
-    RETRIEVE_CONTEXT,
-    SAVE_CONTEXT,
-    SAVE_DECISION,
-    SAVE_PATTERN,
-    SAVE_SESSION,
-    UPSERT_ENTITY,
-)
 from remit.secrets import is_secret
 from remit.text import did_you_mean
 
@@ -255,14 +245,14 @@ class MemorySurface(Reading):
 
 
 _MODELS: Mapping[str, type[ToolCall]] = {
-    GET_SCOPE_STATE: GetScopeState,
-    RETRIEVE_CONTEXT: RetrieveContext,
-    MEMORY_SURFACE: MemorySurface,
-    SAVE_SESSION: SaveSession,
-    SAVE_DECISION: SaveDecision,
-    SAVE_PATTERN: SavePattern,
-    SAVE_CONTEXT: SaveContext,
-    UPSERT_ENTITY: UpsertEntity,
+    "get_scope_state": GetScopeState,
+    "retrieve_context": RetrieveContext,
+    "memory_surface": MemorySurface,
+    "save_session": SaveSession,
+    "save_decision": SaveDecision,
+    "save_pattern": SavePattern,
+    "save_context": SaveContext,
+    "upsert_entity_with_deps": UpsertEntity,
 }
 
 

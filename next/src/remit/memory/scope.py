@@ -5,10 +5,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-GET_SCOPE_STATE, RETRIEVE_CONTEXT, MEMORY_SURFACE = "get_scope_state", "retrieve_context", "memory_surface"
-SAVE_SESSION, SAVE_DECISION, SAVE_PATTERN = "save_session", "save_decision", "save_pattern"
-SAVE_CONTEXT, UPSERT_ENTITY = "save_context", "upsert_entity_with_deps"
-
 
 class ScopeState(StrEnum):
     """Whether the project and focus area of a call exist."""
@@ -58,14 +54,14 @@ _READS = (Access.BLOCKED, Access.PROJECT_ONLY, Access.PROJECT_ONLY, Access.FULL)
 _CREATES_PROJECT = (Access.BLOCKED, Access.CREATES, Access.CREATES, Access.FULL)
 _WRITES = (Access.BLOCKED, Access.BLOCKED, Access.CREATES, Access.FULL)
 _GATE = {  # without a project, in an unknown project, in an unknown focus area, where all exists
-    GET_SCOPE_STATE: _ASKS,
-    RETRIEVE_CONTEXT: _READS,
-    MEMORY_SURFACE: _READS,
-    SAVE_SESSION: _CREATES_PROJECT,
-    SAVE_DECISION: _WRITES,
-    SAVE_PATTERN: _WRITES,
-    SAVE_CONTEXT: _WRITES,
-    UPSERT_ENTITY: _WRITES,
+    "get_scope_state": _ASKS,
+    "retrieve_context": _READS,
+    "memory_surface": _READS,
+    "save_session": _CREATES_PROJECT,
+    "save_decision": _WRITES,
+    "save_pattern": _WRITES,
+    "save_context": _WRITES,
+    "upsert_entity_with_deps": _WRITES,
 }
 TOOLS = tuple(_GATE)
 
@@ -100,4 +96,4 @@ def remedy(place: Place, known: str) -> str | None:
         return "Saving with this focus creates it; until then, the project's own artifacts are read."
     focus = {} if place.focus is None else {"focus": place.focus}
     given = {"session": {"objective": "what this session is for"}, "project_id": place.project_id, **focus}
-    return f"Create it first: {SAVE_SESSION}({json.dumps(given, ensure_ascii=False)})"
+    return f"Create it first: save_session({json.dumps(given, ensure_ascii=False)})"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,21 +13,25 @@ from remit.decision import (
     Declaration,
     Kind,
     Offer,
+    Resolved,
     Scope,
+    Status,
+    View,
     Workspace,
     server_name,
     tool_name,
 )
 from remit.errors import ArtifactError, StoreError
-from remit.memory.scope import MEMORY_SURFACE, RETRIEVE_CONTEXT, SAVE_SESSION, TOOLS
+from remit.memory.scope import TOOLS
 from remit.memory.session_start import project_ids
-from remit.store import Store, make_definition
+from remit.store import Problem, Store, make_definition
 from remit.text import as_object, clean
 
 if TYPE_CHECKING:
     from remit.memory.memory import Memory  # loads pydantic, which takes 120 ms
 
 _TOOL = re.compile(rf"\b({'|'.join(TOOLS)})\b")
+_GATEWAYS = (Status.ITSELF, Status.NESTED)
 
 Raw = dict[str, Any]
 
@@ -48,13 +52,44 @@ def declaration(client: str) -> Declaration:
     )
 
 
-def with_own_server(declarations: Iterable[Declaration], client: str) -> list[Declaration]:
-    """Add the server to what a client's files declare; a declared server of its name is shadowed."""
-    own = declaration(client)
-    return [
-        *(item._replace(shadows=False) if item.name == own.name else item for item in declarations),
-        own,
-    ]
+def with_own_server(
+    view: View, resolved: Sequence[Resolved], is_served: bool
+) -> tuple[list[Resolved], list[Problem]]:
+    """Add the server for a client that starts a gateway, or that a gateway serves.
+
+    No other server gets its name, or it would receive memory's calls. An entry of the user's own that starts
+    memory alone takes its place.
+    """
+    servers = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
+    has_gateway = any(map(_starts_gateway, servers))
+    if not (has_gateway or is_served) or any(_starts_memory(item.declaration) for item in servers):
+        return [*resolved], []
+    own = declaration(view.client)._replace(status=Status.ENABLED if has_gateway else Status.UNSERVED)
+    reason = f"`{MEMORY_SERVER}` is the name of Remit's own server, so this one is not used: rename it"
+    listed, problems = [Resolved(own)], list[Problem]()
+    for item in resolved:
+        if item.declaration.name != own.name or item.declaration.agent is not None:
+            listed.append(item)
+            continue
+        problems.append(Problem(item.declaration.source, f"mcpServers.{item.declaration.server}", reason))
+        if item.declaration.key != own.key:  # both would have one row
+            listed.append(Resolved(item.declaration, own))
+    return listed, problems
+
+
+def _starts_gateway(item: Resolved) -> bool:
+    return (
+        item.declaration.status in _GATEWAYS and item.shadowed_by is None and not _is_alone(item.declaration)
+    )
+
+
+def _starts_memory(entry: Declaration) -> bool:
+    is_users = entry.project_hash is None and entry.server == MEMORY_SERVER
+    return is_users and entry.status in _GATEWAYS and _is_alone(entry)
+
+
+def _is_alone(entry: Declaration) -> bool:
+    return entry.launch is not None and "--memory" in entry.launch.args
 
 
 def offer() -> Offer:
@@ -73,7 +108,7 @@ def instructions(store: Store, workspace: Workspace, prefix: str = "") -> str:
     """Tell a model how to use memory; `prefix` comes before the name of each tool."""
     return (
         f"The memory of this project has the project_id `{project_ids(store, workspace)[0]}`. "
-        f"Recall with {prefix}{RETRIEVE_CONTEXT}; save with {prefix}{SAVE_SESSION} at the end."
+        f"Recall with {prefix}retrieve_context; save with {prefix}save_session at the end."
     )
 
 
@@ -104,7 +139,7 @@ def answer(
 
 
 def _failure(error: ArtifactError | StoreError, tool: str) -> Raw:
-    status = "retrieval_status" if tool in (RETRIEVE_CONTEXT, MEMORY_SURFACE) else "status"
+    status = "retrieval_status" if tool in ("retrieve_context", "memory_surface") else "status"
     failure = {status: "failed", "message": str(error)}
     return failure if error.hint is None else {**failure, "next_step": error.hint}
 
