@@ -106,7 +106,7 @@ def _read_settings(reader: ClientReader, path: str, level: Level) -> None:
             value = settings.fields("env").value(_SEARCH) if settings.is_object("env") else None
             reader.searches = _is_search_on(value) if isinstance(value, str) else reader.searches
         elif executed := list(executed_settings(settings, path)):
-            is_personal = level is Level.LOCAL and not _is_tracked(path, reader)
+            is_personal = level is Level.LOCAL and _is_tracked(path, reader) is False
             reader.executed += executed if reader.within(path) and not is_personal else ()
         if level in _SCOPES:
             _read_ignored(reader, settings, path, _SCOPES[level])
@@ -126,9 +126,10 @@ def _is_search_on(value: str) -> bool:
     return value.strip().lower() in _SEARCH_ON
 
 
-def _is_tracked(path: str, reader: ClientReader) -> bool:
+def _is_tracked(path: str, reader: ClientReader) -> bool | None:
+    """Return whether git tracks a file; None without an index that could tell."""
     index = index_path(path)
-    return index is not None and reader.look_at(index) and is_tracked(path)
+    return is_tracked(path) if index is not None and reader.look_at(index) else None
 
 
 def _note_tracked(reader: ClientReader) -> None:

@@ -1,4 +1,4 @@
-"""Clients that merge their files: the merged entry of each server, the file that declares it, and its rules."""
+"""Clients that merge their files: the merged entry of each server, and the file that declares it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast

@@ -1,4 +1,4 @@
-"""What the rows of klaude, Copilot CLI and Continue cannot say: agents, trusted folders, and lists of servers."""
+"""What the rows of klaude, Copilot CLI and Continue cannot say: agents, trusted folders, lists of servers."""
 
 import os
 from functools import partial

@@ -69,7 +69,7 @@ EditsOf = Callable[[str], EditedFile | None]
 class Kept(NamedTuple):
     """What files said when they were last valid."""
 
-    file: Callable[[str], StoredFile | None] = lambda _path: None
+    files: Callable[[Sequence[str]], Mapping[str, StoredFile]] = lambda _paths: {}
     declared: Callable[[Sequence[str]], Sequence[Declaration]] = lambda _paths: ()
 
 
@@ -216,6 +216,7 @@ class ClientReader:
         self.has_managed_settings = False
         self.everywhere: set[str] = set()  # files whose rules are the same in every project
         self.kept = kept
+        self.stored: dict[str, dict[str, Any]] = {}  # what unreadable files said when they were last valid
         self._fields_to_keep: dict[str, dict[str, Any]] = {}
         self._now_ns = now_ns
         self._home = real_path(machine.home)
@@ -286,7 +287,9 @@ class ClientReader:
             self.unreadable.add(path)
             with self.part(path) as part:
                 part.note(error.place, error.reason)
-                part.rules += _kept_rules(self.kept.file(path))
+                if (stored := self.kept.files([path]).get(path)) is not None:
+                    self.stored[path] = json.loads(stored.content)
+                    part.rules += _kept_rules(path, self.stored[path])
             return None
 
     def fields(
@@ -302,8 +305,7 @@ class ClientReader:
         """
         content = self.content(path, format)
         if content is None and keep is not None and path in self.unreadable:
-            stored = self.kept.file(path)
-            return EntryFields({} if stored is None else json.loads(stored.content).get("fields", {}))
+            return EntryFields(self.stored.get(path, {}).get("fields", {}))
         try:
             fields = EntryFields({} if content is None else content[0])
         except EntryError as error:
@@ -379,9 +381,10 @@ class ClientReader:
 
     def stored_files(self) -> list[StoredFile]:
         """Return what must stay in force of each valid file while it is broken."""
-        rules: dict[str, list[SettingsRule]] = {}
+        valid = [path for path in dict.fromkeys(self.files) if path not in self.unreadable]
+        rules: dict[str, list[Any]] = {path: [] for path in self.kept.files(valid)}  # maybe without rules now
         for rule in self.rules:
-            if rule.source in self.inputs and rule.source not in self.unreadable:
+            if rule.source in valid:
                 rules.setdefault(rule.source, []).extend(_storable_rules(rule))
         return [
             StoredFile(
@@ -405,7 +408,12 @@ ReadEdits = Callable[[ClientReader], EditsOf]  # looks at the install records, a
 
 
 def read_client(
-    view: View, machine: Machine, *, now_ns: int, read_edits: ReadEdits | None = None, kept: Kept = NOTHING_KEPT
+    view: View,
+    machine: Machine,
+    *,
+    now_ns: int,
+    read_edits: ReadEdits | None = None,
+    kept: Kept = NOTHING_KEPT,
 ) -> ClientReading:
     """Read a client's files for a workspace; judge and resolve what they declare.
 
@@ -430,7 +438,7 @@ def read_client(
         off_shadows=client.off_shadows,
         is_headless=view.flags.is_headless,
     )
-    known = {item.source for item in last} | {rule.source for rule in rules}
+    known = {item.source for item in last} | reader.stored.keys()
     resolved = resolve(judged)
     return ClientReading(
         client=view.client,
@@ -529,13 +537,11 @@ def _last_declared(read: Iterable[Declaration], reader: ClientReader) -> list[De
     return last
 
 
-def _kept_rules(stored: StoredFile | None) -> list[SettingsRule]:
+def _kept_rules(source: str, stored: Mapping[str, Any]) -> list[SettingsRule]:
     """Return the rules of a file when it was last valid, except those that allow tools."""
-    if stored is None:
-        return []
     rules = [
-        SettingsRule(stored.source, Level(level), Effect(effect), subject, key)
-        for level, effect, subject, key in json.loads(stored.content)["rules"]
+        SettingsRule(source, Level(level), Effect(effect), subject, key)
+        for level, effect, subject, key in stored["rules"]
     ]
     return [rule for rule in rules if rule.effect is not Effect.ALLOWS_TOOL]
 

@@ -6,6 +6,7 @@ Most commands find everything unchanged, so parsing and resolving are loaded onl
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from remit.decision import (
@@ -146,8 +147,7 @@ class Scanner:
 
         scans = self._store.scans
         kept = Kept(
-            lambda path: scans.files(view.client, [path], view.workspace).get(path),
-            lambda paths: scans.last_declared(view, paths),
+            partial(scans.files, view.client, workspace=view.workspace), partial(scans.last_declared, view)
         )
         reading = read_client(
             view, self._machine, now_ns=self._now_ns(), read_edits=self._read_edits, kept=kept

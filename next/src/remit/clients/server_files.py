@@ -69,12 +69,13 @@ def read_entry(form: Entry, _name: str, entry: EntryFields) -> ServerEntry | Non
         return None
     if form.is_exclusive and form.command in entry and any(url in entry for url in form.urls):
         raise EntryError("both `command` and `url` are set; remove one")
-    is_off = form.switch is not None and entry.flag(form.switch) is _OFF[form.switch]
+    own_form, launched = form, entry
     if form.nested is not None:
         field, command = form.nested
         if entry.is_object(field) or (field in entry and field != form.command):
-            return _launch(form._replace(command=command), entry.fields(field)), is_off
-    return _launch(form, entry), is_off
+            own_form, launched = form._replace(command=command), entry.fields(field)
+    launch = _launch(own_form, launched)
+    return launch, form.switch is not None and entry.flag(form.switch) is _OFF[form.switch]
 
 
 def process(
