@@ -1,14 +1,19 @@
 """A home with clients' files, and an installer of it."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from remit.clients import ClientReading, Installer, environment_of, managed_environment, read_client, read_edits
+from remit.clients import (
+    ClientReading,
+    Installer,
+    environment_of,
+    managed_environment,
+    read_client,
+    read_edits,
+)
 from remit.decision import View
 from remit.files import Machine, locate
-
 
 
 class Home:
@@ -39,8 +44,8 @@ class Home:
         paths = [path for path in self.root.rglob("*") if path.is_file() and data not in path.parents]
         return {str(path.relative_to(self.root)): path.read_bytes() for path in paths}
 
-    def installer(self, *, is_managed: bool = False, command: Sequence[str] = ("/opt/remit",)) -> Installer:
-        config = str(self.home / ".config/remit/remit.toml")
+    def installer(self, config: str = "", *, is_managed: bool = False) -> Installer:
+        config = config or str(self.home / ".config/remit/remit.toml")
         variables = {"PATH": "/bin"}
         environment = (
             managed_environment(variables)
@@ -48,7 +53,7 @@ class Home:
             else environment_of(str(self.home), str(self.root / "data"), config, variables)
         )
         return Installer(
-            self.machine, lambda: command, environment, clock=lambda: 1, is_managed=is_managed
+            self.machine, lambda: ["/opt/remit"], environment, clock=lambda: 1, is_managed=is_managed
         )
 
     def read(self, client: str = "claude-code") -> ClientReading:

@@ -249,7 +249,7 @@ def copies(wanted: Wanted) -> list[Edit]:
         Edit((_SKILLS, skill), "off", switches=f"Skill({skill})")
         for skill in dict.fromkeys(_called(tool) for tool in wanted.hidden if _is_skill(tool))
     ]
-    denied = [*wanted.blocks, *(rule for tool in wanted.hidden for rule in _refusals(tool))]
+    denied = [*wanted.blocks, *map(_refusal, wanted.hidden)]
     asked = [rule for rule in wanted.asks if not rule.startswith(MCP)]
     servers = [
         _item(_DENIED_SERVERS, {"serverName": item.server})  # a denied tool leaves its resources readable
@@ -268,11 +268,9 @@ def _called(tool: Tool) -> str:
     return tool.name.removeprefix("/")
 
 
-def _refusals(tool: Tool) -> list[str]:
-    """Write the rules that refuse a skill, a command or an agent, whatever a project's settings say."""
-    if tool.kind is Kind.SUBAGENT:
-        return [f"Agent({tool.name})"]
-    return [f"Skill({_called(tool)})", f"Skill({_called(tool)} *)"]
+def _refusal(tool: Tool) -> str:
+    """Write the rule that refuses a skill, a command or an agent, whatever a project's settings say."""
+    return f"Agent({tool.name})" if tool.kind is Kind.SUBAGENT else f"Skill({_called(tool)})"
 
 
 def _covers(blocks: Sequence[str], server: Declaration) -> bool:

@@ -55,7 +55,7 @@ from remit.files import (
     change_file,
     is_tracked,
     missing_directories,
-    parse_commented_json,
+    parse_jsonc,
     parse_json,
     parse_toml,
     put_back,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 _OWN_FIELDS = frozenset(
     ("command", "args", "type", "alwaysLoad", "enabled", "required", "env_vars", "source", "tools")
 )
-_PARSERS = {Format.JSON: parse_json, Format.JSONC: parse_commented_json, Format.TOML: parse_toml}
+_PARSERS = {Format.JSON: parse_json, Format.JSONC: parse_jsonc, Format.TOML: parse_toml}
 
 
 class PlannedChange(NamedTuple):
@@ -453,13 +453,14 @@ def _recognized(target: TargetFile, text: str | None) -> EditedFile | None:
     keys: list[WrittenKey] = []
     for edit in target.edits:
         value = _at(content, edit.path)
+        items = as_list(value)
         if (
             edit.path[-1] == SERVER
             and isinstance(value, dict)
             and _is_own_entry(cast("dict[str, Any]", value))
         ):
             keys.append(WrittenKey(path=edit.path, value=value, known=len(edit.path) - 1))
-        elif edit.is_item and edit.value in as_list(value) and str(edit.value).startswith(("Edit(", SERVER)):
+        elif edit.is_item and edit.value in items and str(edit.value).startswith(("Edit(", SERVER)):
             keys.append(WrittenKey(path=edit.path, value=edit.value, is_item=True))
     for event, groups in as_object(_at(content, ("hooks",))).items():
         own = [group for group in as_list(groups) if _is_own_hook(group)]

@@ -9,7 +9,7 @@ from remit.clients.claude_install import TargetFile, Wanted
 from remit.clients.table import CLIENTS, File, place
 from remit.decision import SERVER, Declaration, Scope, VariableSyntax, full_label
 from remit.errors import InstallError
-from remit.files import ANYWHERE, Edit, FileError, Format, Machine, parse_commented_json, read_text
+from remit.files import ANYWHERE, Edit, FileError, Format, Machine, parse_jsonc, read_text
 from remit.text import as_object
 
 TAKING_OVER = ("codex", "gemini-cli", "opencode")  # clients that stop loading what Remit serves
@@ -129,7 +129,7 @@ _OPENCODE = ("opencode/opencode.jsonc", "opencode/opencode.json")  # strongest f
 
 def _content(path: str) -> dict[str, Any]:
     try:
-        return as_object(parse_commented_json(read_text(path, limit=_LIMIT, within=ANYWHERE) or "{}"))
+        return as_object(parse_jsonc(read_text(path, limit=_LIMIT, within=ANYWHERE) or "{}"))
     except FileError:
         return {}
 

@@ -161,7 +161,10 @@ def _environment(content: object) -> RecordedEnvironment:
         raise ValueError("not variables")
     kept = {str(name): str(value) for name, value in cast("dict[object, object]", variables).items()}
     dropped = tuple(map(str, cast("list[object]", drops)))
-    return RecordedEnvironment(*paths, kept, path if isinstance(path, str) else None, dropped)
+    home, data, configuration = cast("list[str | None]", paths)
+    return RecordedEnvironment(
+        home, data, configuration, kept, path if isinstance(path, str) else None, dropped
+    )
 
 
 class GatewayEntry(NamedTuple):
@@ -197,8 +200,9 @@ class InstallRecord(NamedTuple):
         """The entry that starts our gateway."""
         for file in self.files:
             for key in file.keys:
-                if key.path[-1] == "remit" and isinstance(key.value, dict):
-                    return GatewayEntry(file.path, tuple(entry_words(cast("dict[str, Any]", key.value))))
+                value: object = key.value
+                if key.path[-1] == "remit" and isinstance(value, dict):
+                    return GatewayEntry(file.path, tuple(entry_words(cast("dict[str, Any]", value))))
         return None
 
 
