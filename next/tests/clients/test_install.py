@@ -4,14 +4,16 @@ import json
 import os
 import random
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.clients import CLIENTS, InstallLevel, Wanted, load_record, record_path
-from remit.decision import Tool
+from remit.decision import Kind, Scope, Tool
 from remit.errors import FileChangeError, InstallError
 from remit.files import Edit, Format, apply_edits, change_file, observing
 from support.git import git
@@ -19,7 +21,7 @@ from support.installs import Home
 
 FULL, HOOKS, CONTEXT = InstallLevel.FULL, InstallLevel.HOOKS, InstallLevel.CONTEXT
 CODE, NOTHING = "claude-code", Wanted()
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "model": "opus",
     "hooks": {"Stop": [{"hooks": []}]},
     "permissions": {"deny": ["WebFetch"]},
@@ -233,9 +235,13 @@ def test_a_blank_file_is_filled_and_blank_again(home: Home, blank: str) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [{"skillOverrides": {"x": "no"}}, {"hooks": {"Stop": [{"matcher": []}]}}, {"permissions": {"allow": 1}}],
+    [
+        '{"skillOverrides": {"x": "no"}}',
+        '{"hooks": {"Stop": [{"matcher": []}]}}',
+        '{"permissions": {"allow": 1}}',
+    ],
 )
-def test_settings_that_the_client_would_ignore_as_a_whole_are_refused(home: Home, fault: object) -> None:
+def test_settings_that_the_client_would_ignore_as_a_whole_are_refused(home: Home, fault: str) -> None:
     home.write("home/.claude/settings.json", fault)
     before = home.files()
     with pytest.raises(FileChangeError, match="ignores the whole file"):
@@ -297,6 +303,16 @@ def test_a_new_rule_reaches_the_clients_own_rules_and_the_matcher(home: Home) ->
     assert home.files() == unchanged
     assert home.installer().refresh(CODE, NOTHING)
     assert "Bash" not in home.json("home/.claude/settings.json")["permissions"]["deny"]
+    home.installer().uninstall(CODE)
+    assert (home.home / ".claude/settings.json").read_text() == FILES[CODE][".claude/settings.json"]
+
+
+def test_sessions_that_start_together_do_not_take_each_others_rules_for_the_users(home: Home) -> None:
+    home.installer().install(CODE, FULL, NOTHING)
+    with ThreadPoolExecutor(4) as sessions:
+        changed = list(sessions.map(lambda _: home.installer().refresh(CODE, RULES), range(8)))
+    assert changed.count(True) == 1
+    assert home.installer().refresh(CODE, NOTHING)
     home.installer().uninstall(CODE)
     assert (home.home / ".claude/settings.json").read_text() == FILES[CODE][".claude/settings.json"]
 
@@ -365,7 +381,13 @@ def test_an_old_record_is_taken_back_to_the_byte(home: Home, is_repaired: bool) 
         ]
         digests = {"before": edited.before, "after": edited.after, "steps": edited.steps, "keys": keys}
         files.append({"path": path, "format": "json", "new": False, "made": [], **digests})
-    ground = {"home": str(home.home), "data": None, "configuration": None, "variables": {}, "store": None}
+    ground: dict[str, object] = {
+        "home": str(home.home),
+        "data": None,
+        "configuration": None,
+        "variables": {},
+        "store": None,
+    }
     record = {"version": 2, "client": CODE, "at": 1, "ground": ground, "files": files}
     home.write("data/installs/claude-code.json", record)
     if is_repaired:
@@ -381,8 +403,7 @@ def test_the_clients_own_files_read_as_their_user_wrote_them(home: Home) -> None
     home.write("home/.claude.json", {**STATE, "projects": {str(home.shop): {}}})
     home.write("home/.claude/settings.json", {})
     before = home.read()
-    hidden = [item for item in before.declarations if item.name == "polish"]
-    skill = Tool(*hidden[0].key)
+    skill = Tool(CODE, Kind.SKILL, Scope.GLOBAL, None, None, None, None, "polish")
     served = [item for item in before.declarations if item.server == "git"]
     home.installer().install(CODE, FULL, RULES._replace(hidden=[skill], served=served, declared=served))
     assert home.json("home/.claude/settings.json")["deniedMcpServers"] == [{"serverCommand": ["g"]}]
