@@ -65,7 +65,8 @@ PLACES = (
 
 def server(place: Place, label: str) -> Declaration:
     launch = Launch(command=f"{label} {place}")
-    key = (CLIENT, Kind.MCP_SERVER, *place, None, label, server_name(label))
+    scope, project_hash, dir = place
+    key = (CLIENT, Kind.MCP_SERVER, scope, project_hash, dir, None, label, server_name(label))
     return Declaration(*key, source="/files", launch=launch, digest=launch.digest)
 
 
@@ -83,7 +84,7 @@ def declare(store: Store, declaration: Declaration) -> None:
         definition(f"mcp__{declaration.server}__of_{declaration.digest}", declaration.server or "")
     )
     store.listings.keep(declaration, Offer([tool.definition]), [tool], workspace, 2)
-    store.trust.grant(declaration, "entry", workspace, 3)
+    store.trust.grant(declaration.key, "digest", "entry", workspace, 3)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,5 +1,8 @@
 """Texts of JSON and TOML files as many people and programs would write them, from a seed."""
 
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# The contents of files have any shape.
+
 import json
 import random
 from collections.abc import Mapping
@@ -24,10 +27,10 @@ class JsonHand:
     def _value(self, value: Any, depth: int) -> str:
         if isinstance(value, dict):
             opening, closing = "{}"
-            pairs = ((f"{json.dumps(key)}:{self.space}", item) for key, item in value.items())  # pyright: ignore[reportUnknownVariableType]
+            pairs = ((f"{json.dumps(key)}:{self.space}", item) for key, item in value.items())
         elif isinstance(value, list):
             opening, closing = "[]"
-            pairs = (("", item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+            pairs = (("", item) for item in value)
         else:
             return json.dumps(value, ensure_ascii=self.chance.random() < 0.5)
         parts = [key + self._value(item, depth + 1) for key, item in pairs]
@@ -88,10 +91,10 @@ class TomlHand:
 
     def _value(self, value: Any) -> str:
         if isinstance(value, dict):
-            inside = ", ".join(f"{_key(key)} = {self._value(item)}" for key, item in value.items())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            inside = ", ".join(f"{_key(key)} = {self._value(item)}" for key, item in value.items())
             return f"{{ {inside} }}"
         if isinstance(value, list):
-            parts = [self._value(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            parts = [self._value(item) for item in value]
             if self.chance.random() < 0.3:
                 return "[" + "".join(f"{self.newline}  {part}, # item" for part in parts) + self.newline + "]"
             return f"[{', '.join(parts)}]"

@@ -16,6 +16,7 @@ from remit.errors import FileChangeError
 from remit.files.formats import BOM, is_same, parse_jsonc, value_at, with_value, without_value
 from remit.files.json_text import JsonText, Path, Splice, SpliceError, Step, inverse, splice
 from remit.files.reading import FileError
+from remit.text import as_list
 
 if TYPE_CHECKING:
     from remit.files.toml_text import TomlText
@@ -156,17 +157,20 @@ def _removed(text: str, edited: EditedFile) -> tuple[str, Sequence[str]]:
 
     The inserted texts that are still as they were go to the last byte, if that gives the same content.
     """
-    wanted, left = _without(_document(text, edited.format).content, edited)
+    document = _document(text, edited.format)
+    wanted, left = _without(document.content, edited)
     sources: dict[Path, str | None] = {}
     for key in edited.keys:
         earlier, value = _earlier(key, edited.format), value_at(wanted, key.path)
         if earlier is not None and value is not None and is_same(earlier[0], value[0]):
             sources[key.path] = key.earlier
     try:
-        document = _document(_without_insertions(text, edited.steps), edited.format)
-        return _brought(document, wanted, sources, edited.keys)[0], left
+        shortened = _document(_without_insertions(text, edited.steps), edited.format)
+        if shortened.trailing_commas <= document.trailing_commas:
+            return _brought(shortened, wanted, sources, edited.keys)[0], left
     except FileError:
-        return _brought(_document(text, edited.format), wanted, sources, edited.keys)[0], left
+        pass
+    return _brought(document, wanted, sources, edited.keys)[0], left
 
 
 def _without(content: dict[str, Any], edited: EditedFile) -> tuple[dict[str, Any], list[str]]:
@@ -181,7 +185,7 @@ def _without(content: dict[str, Any], edited: EditedFile) -> tuple[dict[str, Any
         elif current is not None and _are_lists(current[0], key.value) and not is_same(current[0], key.value):
             for item in key.value:
                 content = _without_item(content, key.path, item)
-            for item in earlier[0] if earlier is not None and _are_lists(earlier[0]) else ():
+            for item in as_list(earlier[0]) if earlier is not None else ():
                 if not _stands(content, edit := Edit(key.path, item, is_item=True)):
                     content = _with_edit(content, edit)
         elif current is not None:
@@ -211,11 +215,10 @@ def _without_insertions(text: str, steps: Sequence[Step]) -> str:
     """Remove the inserted texts, wherever they are now, except those that others' text could be taken for."""
     splices = [part for step in steps for part in step]
     left = Counter(part.inserted for part in splices)
-    for number, part in reversed([*enumerate(splices)]):
+    for part in reversed(splices):
         is_ours = text.count(part.inserted) == left[part.inserted]
         left[part.inserted] -= 1
-        has_comma = number > 0 and splices[number - 1].inserted == ","  # before a comment, and goes with it
-        if part.inserted and not part.removed and is_ours and not has_comma:
+        if part.inserted and not part.removed and is_ours:
             text = text.replace(part.inserted, "", 1)
     return text
 
@@ -275,7 +278,7 @@ def _stands(content: object, edit: Edit) -> bool:
     if current is None:
         return False
     if edit.is_item:
-        return isinstance(current[0], list) and any(is_same(item, edit.value) for item in current[0])
+        return any(is_same(item, edit.value) for item in as_list(current[0]))
     return is_same(current[0], edit.value)
 
 

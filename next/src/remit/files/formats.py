@@ -25,7 +25,7 @@ _STRINGS = re.compile(f"({_STRING})", re.DOTALL)
 # Matches everything to keep, strings included, in one step, then a comment if there is one.
 _COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
 _VISIBLE = re.compile(r"[^\r\n]")
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_TRAILING_COMMA = re.compile(r"((?:\A|[^\s\[{,])\s*),(?=\s*[\]}])")  # after a value
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')"
@@ -81,7 +81,7 @@ def without_comments(text: str) -> str:
 def without_trailing_commas(text: str) -> str:
     """Replace trailing commas with spaces, in a text without comments."""
     parts = _STRINGS.split(text)  # odd parts are strings
-    parts[::2] = [_TRAILING_COMMA.sub(" ", part) for part in parts[::2]]
+    parts[::2] = [_TRAILING_COMMA.sub(r"\1 ", part) for part in parts[::2]]
     return "".join(parts)
 
 

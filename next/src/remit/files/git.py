@@ -46,8 +46,8 @@ def link_in_checkout(path: str, checkout: str | None = None) -> str | None:
     """
     root = checkout or checkout_of(os.getcwd()) or os.getcwd()
     paths = ancestors(os.path.abspath(path))  # the innermost first
-    top = next((at for at, above in enumerate(paths) if os.path.realpath(above) == root), 0)
-    return next((above for above in reversed(paths[:top]) if os.path.islink(above)), None)
+    tops = [at for at, above in enumerate(paths) if os.path.realpath(above) == root]
+    return next((above for above in reversed(paths[: max(tops, default=0)]) if os.path.islink(above)), None)
 
 
 def link_roots(path: str, workspace: Workspace, home: str) -> Sequence[str]:

@@ -88,7 +88,9 @@ class ChangeJournal:
         Raises:
             FileChangeError: an entry cannot be read.
         """
-        return next(self._groups(), [])
+        for group in self._groups():
+            return group
+        return []
 
     def entries(self) -> list[JournalEntry]:
         """List the entries that a person made, newest first.
@@ -253,7 +255,13 @@ def _read(text: str) -> JournalEntry:
         command=str(content["command"]),
         is_derived=bool(content["is_derived"]),
         files=[
-            ChangedFile(**{**file, "splices": [Splice(*part) for part in file["splices"]]})
+            ChangedFile(
+                path=file["path"],
+                before=file["before"],
+                after=file["after"],
+                splices=[Splice(*part) for part in file["splices"]],
+                made=file["made"],
+            )
             for file in content["files"]
         ],
     )

@@ -92,6 +92,7 @@ class JsonText:
         marked = f" {text[1:]}" if text.startswith(BOM) else text
         self._bare = without_comments(marked) if lenient else marked
         self._plain = without_trailing_commas(self._bare) if lenient else marked
+        self.trailing_commas = self._bare.count(",") - self._plain.count(",")
         self._containers: dict[int, _Container] = {}
         self._start = self._skip(0)
         if self._start == len(self._plain):
@@ -168,21 +169,21 @@ class JsonText:
         new: list[tuple[str | None, Any]] = []
         gone: set[int] = set()
         if isinstance(current, dict):
-            members = {item.key: item for item in container.items}  # the last duplicate wins
-            for key, item in members.items():
-                if key is None or key not in wanted or is_same(current[key], wanted[key]):
+            members = cast("dict[str, Any]", current)
+            for key, item in {item.key: item for item in container.items}.items():  # the last duplicate wins
+                if key is None or key not in wanted:
                     continue
-                inner, below = (*path, key), (current[key], wanted[key])
-                if inner not in sources and any(
-                    all(isinstance(v, kind) for v in below) for kind in (dict, list)
-                ):
+                inner, before, after = (*path, key), members[key], wanted[key]
+                if is_same(before, after):
+                    continue
+                if inner not in sources and type(before) is type(after) and isinstance(after, dict | list):
                     yield from self._changes(
-                        inner, item.value_start, *below, sources, is_addition=is_addition
+                        inner, item.value_start, before, after, sources, is_addition=is_addition
                     )
                 elif not is_addition:
                     source = sources.get(inner)
                     indent = self._indent_at(item.start) if self._is_spread else None
-                    new_text = self._written(wanted[key], indent) if source is None else source
+                    new_text = self._written(after, indent) if source is None else source
                     yield Splice(item.value_start, self.text[item.value_start : item.end], new_text)
             gone = {at for at, item in enumerate(container.items) if item.key not in wanted}
             new = [(key, value) for key, value in wanted.items() if key not in members]

@@ -8,8 +8,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from remit.files.formats import (
     BOM,
@@ -54,14 +53,16 @@ class TomlText:
         """
         self.text = text
         self.content = parse_toml(text)
+        self.trailing_commas = 0  # of inline tables; there are none in TOML
         self._comments = comments
 
     def source(self, path: Path) -> str | None:
-        """Return the source text of a value, or of all lines of a table; None if there is none."""
-        source, value = source_of(self.text, path), value_at(self.content, path)
-        if source is None or value is None or is_same(content_of(source, path), value):
-            return source
-        return toml_value(value[0])
+        """Return the source text of a value, also of a table with its own lines; None if there is none."""
+        for entry in _entries(self.text):
+            if entry.path == path and not entry.is_header and not entry.is_in_list:
+                return self.text[entry.value : entry.end]
+        value = value_at(self.content, path)
+        return None if value is None else toml_value(value[0])
 
     def place(self, path: Path) -> str:
         """Return the line and column of a key, in words."""
@@ -100,19 +101,22 @@ class TomlText:
         return is_same(made, expected)
 
 
+def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
 def _differences(
     path: Path, current: Mapping[str, Any], wanted: Mapping[str, Any], whole: Mapping[Path, object]
 ) -> Iterator[tuple[Path, tuple[Any] | None]]:
     """Yield the paths at which contents differ, with the wanted value; None where there is none."""
     yield from (((*path, key), None) for key in current if key not in wanted)
     for key, value in wanted.items():
-        inner, now = (*path, key), value_at(current, [key])
-        is_above = any(len(other) > len(inner) and other[: len(inner)] == inner for other in whole)
-        if now is not None and is_same(now[0], value):
+        inner, now = (*path, key), current.get(key)
+        if is_same(now, value):  # TOML has no null
             continue
-        is_table = isinstance(value, dict) and inner not in whole
-        if is_table and ((now is None and is_above) or (now is not None and isinstance(now[0], dict))):
-            yield from _differences(inner, {} if now is None else now[0], value, whole)
+        is_above = any(len(other) > len(inner) and other[: len(inner)] == inner for other in whole)
+        if _is_table(value) and inner not in whole and (_is_table(now) or (now is None and is_above)):
+            yield from _differences(inner, now or {}, value, whole)
         else:
             yield inner, (value,)
 
@@ -139,9 +143,9 @@ def remove_value(text: str, path: Path) -> str:
 
 def toml_value(value: object) -> str:
     """Write a value in TOML, on one line."""
-    if isinstance(value, Mapping):
-        members = cast("Mapping[str, object]", value).items()
-        inside = ", ".join(f"{_quoted(key)} = {toml_value(item)}" for key, item in members)
+    if _is_table(value):
+        members = (f"{_quoted(key)} = {toml_value(item)}" for key, item in value.items())
+        inside = ", ".join(members)
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_value, cast('Iterable[object]', value)))}]"
@@ -167,18 +171,8 @@ def positions(text: str) -> dict[Path, tuple[int, int, int, int]]:
     return places
 
 
-def source_of(text: str, path: Path) -> str | None:
-    """Return the source text of a value, or of all lines of a table; None if there is none."""
-    if value_at(parse_toml(text), path) is None:
-        return None
-    for entry in _entries(text):
-        if entry.path == path and not entry.is_header and not entry.is_in_list:
-            return text[entry.value : entry.end]
-    return "".join(removed for _, removed, _ in remove_step(text, path))
-
-
 def content_of(source: str, path: Path) -> tuple[Any] | None:
-    """Parse what `source_of` returned for a path; None if it is something else."""
+    """Parse the source text of a value, or the lines of the table at a path; None if it is neither."""
     for text, at in ((f"_ = {source}", ("_",)), (source, path)):
         try:
             return value_at(parse_toml(text), at)
@@ -188,11 +182,11 @@ def content_of(source: str, path: Path) -> tuple[Any] | None:
 
 
 def set_steps(
-    text: str, path: Path, value: object, *, source: str | None = None, comment: str = ""
+    text: str, path: Path, value: Any, *, source: str | None = None, comment: str = ""
 ) -> list[Step]:
     """Return the steps that set a value, or a table.
 
-    `source` is its text, as `source_of` returned it. A comment is written if it gets a line of its own.
+    Its source text is used where it has a place. A comment is written if it gets a line of its own.
 
     Raises:
         FileError: the text is not TOML, or has a form that cannot be edited in place.
@@ -205,17 +199,15 @@ def set_steps(
         if not isinstance((value_at(content, path[:length]) or ({},))[0], dict):
             raise FileError(f"`{'.'.join(path[:length])}` is not a table")
     expected = with_value(content, path, value)
-    is_block = source is not None and source.lstrip().startswith("[") and isinstance(value, dict)
     for entry in _entries(text):
         if entry.path == path and not entry.is_header:
-            new_text = toml_value(value) if source is None or is_block else source
-            step = [Splice(entry.value, text[entry.value : entry.end], new_text)]
-            if _says(splice(text, step), expected):
-                return [step]
+            for new_text in (source or toml_value(value), toml_value(value)):  # the source may be of lines
+                step = [Splice(entry.value, text[entry.value : entry.end], new_text)]
+                if _says(splice(text, step), expected):
+                    return [step]
     steps: list[Step] = [] if current is None else [remove_step(text, path)]
     base = splice(text, steps[0]) if steps else text
-    blocks = [_at_end(base, source or "")] if is_block else []
-    for addition in chain(blocks, _additions(base, path, value, comment)):
+    for addition in _additions(base, path, value, comment):
         if _says(splice(base, [addition]), expected):
             return [*steps, [addition]]
     raise _uneditable(path)
@@ -271,14 +263,13 @@ def _at_end(text: str, lines: str) -> Splice:
     return Splice(len(text), "", gap + lines)
 
 
-def _additions(text: str, path: Path, value: object, comment: str) -> Iterator[Splice]:
+def _additions(text: str, path: Path, value: Any, comment: str) -> Iterator[Splice]:
     """Yield the places for a value that is missing, best first."""
     *above, key = path
     parent, newline, tail = tuple(above), newline_of(text), f"  # {comment}" if comment else ""
     setting = f"{_quoted(key)} = {toml_value(value)}"
-    if isinstance(value, Mapping):
-        members = cast("Mapping[str, object]", value).items()
-        settings = (f"{_quoted(name)} = {toml_value(item)}" for name, item in members)
+    if _is_table(value):
+        settings = (f"{_quoted(name)} = {toml_value(item)}" for name, item in value.items())
         yield _at_end(text, newline.join((f"[{_dotted(path)}]", *settings, "")))
     for entry in _entries(text):
         if entry.path == parent and not entry.is_header and text[entry.value] == "{":
@@ -361,7 +352,7 @@ def _lines(text: str, run: Sequence["_Entry"]) -> tuple[int, int]:
         and text[:start].endswith(("\n\n", "\n\r\n"))
         and text[end : end + 2].startswith(("\n", "\r\n"))
     ):
-        start -= len(newline_of(text))
+        start -= 2 if text[:start].endswith("\r\n") else 1
     if start and end == len(text) and text[end - 1] != "\n":  # goes with the end of the line before
         start = len(text[:start].removesuffix("\n").removesuffix("\r"))
     return start, end

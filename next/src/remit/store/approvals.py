@@ -1,9 +1,13 @@
 """A person's consents to calls; each is used once, even if several callers try at the same time."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from remit.decision import Workspace
+from typing import TYPE_CHECKING, NamedTuple
+
 from remit.store.database import Database, Row, see_project
+
+if TYPE_CHECKING:
+    from remit.decision import Workspace
 
 _CLOCK_ERROR = 60_000  # milliseconds: a request further in the future was made before the clock was set back
 
@@ -57,15 +61,9 @@ class ApprovalStore:
                 return approval
             if len(self.waiting(workspace, at)) >= most:
                 return None
+            values = {"id": wanted.id, "shown": wanted.shown, "reason": wanted.reason, **binding}
             self._database.rows(
-                "request_approval",
-                id=wanted.id,
-                project=project,
-                shown=wanted.shown,
-                reason=wanted.reason,
-                at=at,
-                expires_at=wanted.expires_at,
-                **binding,
+                "request_approval", project=project, **values, at=at, expires_at=wanted.expires_at
             )
         return wanted
 

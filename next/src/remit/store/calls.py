@@ -1,13 +1,17 @@
 """The log of calls: one entry per call, never with arguments or results."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision import Workspace
 from remit.store.database import Database, Value, see_project
 from remit.store.usage import Use, count_uses, unseen_names
+
+if TYPE_CHECKING:
+    from remit.decision import Workspace
 
 
 class Outcome(StrEnum):
@@ -67,7 +71,7 @@ class CallQuery(NamedTuple):
 class CallSpan(NamedTuple):
     """How many calls a query selects without its limit, and the times of the first and the last."""
 
-    count: int
+    calls: int
     first_at: int
     last_at: int
 

@@ -1,13 +1,14 @@
 """Tools in scope, and projects: what every list starts from."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.decision import (
     AgentProfile,
     Authority,
-    Context,
     Definition,
     Kind,
     Project,
@@ -15,11 +16,13 @@ from remit.decision import (
     Status,
     Tool,
     Winner,
-    Workspace,
     classify,
     needs_trust,
 )
-from remit.store.database import Database, Row, scope_parameters
+from remit.store.database import Database, Row, place_parameters, scope_parameters
+
+if TYPE_CHECKING:  # what a context refers to takes longer to load than a hook's whole work
+    from remit.decision import Context, Workspace
 
 # Dictionary lookups: calling an enum takes as long as the rest of a row.
 KINDS = {kind.value: kind for kind in Kind}
@@ -45,6 +48,7 @@ class CatalogRow(NamedTuple):
 
     tool: Tool
     entry: str | None = None  # digest of its server's entry now
+    trusted: str | None = None  # digest of the entry that the user trusts
     listed_entry: str | None = None  # digest of the entry that its server was last listed with; None: never
     definition: str | None = None  # digest of the current definition; of a server, of its instructions
     pin: str | None = None  # of the same
@@ -117,7 +121,7 @@ class CatalogStore:
 
 def _parameters(context: Context) -> dict[str, str]:
     workspace = context.workspace
-    return {**scope_parameters(workspace), "workspace": workspace.dir, "flags": context.flags.key}
+    return {**scope_parameters(workspace), **place_parameters(workspace), "flags": context.flags.key}
 
 
 def _row(row: Row, workspace: Workspace, used: Mapping[tuple[str, str], _Uses]) -> CatalogRow:
@@ -160,7 +164,7 @@ def _row(row: Row, workspace: Workspace, used: Mapping[tuple[str, str], _Uses]) 
         "" if uses is None else uses[2],
     )
     accepted = None if accepted_pin is None else Accepted(*row[29:])
-    return CatalogRow(tool, entry, listed_entry, digest, pin, findings, accepted)
+    return CatalogRow(tool, entry, trusted, listed_entry, digest, pin, findings, accepted)
 
 
 def _add_up(rows: list[CatalogRow], stored: list[Row]) -> None:
@@ -188,5 +192,7 @@ def _seen(row: Row, used: Mapping[tuple[str, str], _Uses]) -> Tool:
 
 def read_profile(text: str) -> AgentProfile:
     """Read an agent's profile from JSON."""
-    fields: list[Any] = json.loads(text)
-    return AgentProfile(*(tuple(field) if isinstance(field, list) else field for field in fields))
+    fields: list[object] = json.loads(text)
+    return AgentProfile._make(
+        tuple(cast("list[str]", field)) if isinstance(field, list) else field for field in fields
+    )

@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -73,10 +72,6 @@ class ArtifactStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Run several operations atomically."""
-        return self._database.transaction()
 
     def projects(self, workspace: Workspace) -> list[MemoryProject]:
         """List the projects of a repository."""
@@ -152,7 +147,7 @@ class ArtifactStore:
         """List the newest artifacts of some kinds in some places."""
         among = {"places": json.dumps(list(places)), "kinds": json.dumps(list(kinds))}
         is_live = int(not with_replaced)
-        rows = self._rows("artifacts", workspace, **among, is_live=is_live, since=since, most=limit)
+        rows = self._rows("newest_artifacts", workspace, **among, is_live=is_live, since=since, most=limit)
         return [_artifact(row) for row in rows]
 
     def relate(self, related: Related, workspace: Workspace) -> None:
@@ -163,7 +158,7 @@ class ArtifactStore:
     def relations(self, key: str, workspace: Workspace) -> list[Related]:
         """List the relations of an artifact."""
         rows = self._rows("relations_of", workspace, key=key)
-        return [Related(*names, json.loads(properties)) for *names, properties in rows]
+        return [Related._make([*names, json.loads(properties)]) for *names, properties in rows]
 
     def by_id(self, ids: Iterable[int], workspace: Workspace) -> dict[int, Artifact]:
         """Read the artifacts of search hits, except those replaced since."""

@@ -1,20 +1,12 @@
 """What the files of clients say: stores a reading, and keeps what files said that are invalid now."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remit.decision import (
-    Declaration,
-    Key,
-    Kind,
-    Origin,
-    PermissionEffect,
-    PermissionRule,
-    Resolved,
-    View,
-    Workspace,
-)
+from remit.decision import Declaration, Kind, Origin, PermissionEffect, PermissionRule
 from remit.store.catalog import KINDS, SCOPES, STATUSES, read_profile
 from remit.store.database import (
     Database,
@@ -25,7 +17,9 @@ from remit.store.database import (
     see_project,
     view_parameters,
 )
-from remit.text import definition_tokens
+
+if TYPE_CHECKING:
+    from remit.decision import Key, Resolved, View, Workspace
 
 
 class Problem(NamedTuple):
@@ -103,6 +97,8 @@ class ScanStore:
         rows = self._database.rows("view", **view_parameters(view))
         if not rows:
             return None
+        from remit.decision import Resolved  # hooks read only inputs and rules
+
         inputs, permissions, problems, facts = rows[0]
         known = self._known(view)
         by_id = {item.id: item.declaration for item in known}
@@ -116,12 +112,8 @@ class ScanStore:
 
     def last_declared(self, view: View, sources: Iterable[str]) -> list[Declaration]:
         """Return what files declared when they were last valid, in this or another workspace."""
-        rows = self._database.rows(
-            "last_declared",
-            client=view.client,
-            sources=json.dumps(list(sources)),
-            **scope_parameters(view.workspace),
-        )
+        files = {"client": view.client, "sources": json.dumps(list(sources))}
+        rows = self._database.rows("last_declared", **files, **scope_parameters(view.workspace))
         return [_declaration(row) for row in rows]
 
     def files(self, client: str, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
@@ -177,6 +169,8 @@ class ScanStore:
         )
 
     def _declare(self, declaration: Declaration, at: int) -> int:
+        from remit.text import definition_tokens  # most scans find what is stored
+
         profile, is_line = declaration.profile, declaration.kind not in (Kind.MCP_SERVER, Kind.PLUGIN)
         return self._database.rows(
             "declare",

@@ -82,9 +82,17 @@ limit 1
 -- name: entity
 select {artifact} {placed} where a.place_id = :place and a.subject = :subject and a.kind = 'entity'
 
--- name: artifacts
+-- name: newest_artifacts
 select {artifact} {placed}
-where {here} and a.kind in (select value from json_each(:kinds)) and a.is_live >= :is_live and a.created_at >= :since
+where a.id in (
+    select n.id from json_each(:places) p, json_each(:kinds) k, artifacts n
+    where n.id in ( -- of each kind in each place
+        select id from artifacts
+        where place_id = p.value and kind = k.value and is_live >= :is_live and created_at >= :since
+        order by created_at desc, id desc
+        limit :most
+    )
+)
 order by a.created_at desc, a.id desc
 limit :most
 

@@ -288,7 +288,7 @@ create table artifacts (
         iif(is_live, 'p' || place_id || ' p' || place_id || kind, '')
     ) virtual
 ) strict;
-create index artifacts_by_place on artifacts (place_id, is_live, kind, created_at);
+create index artifacts_by_place on artifacts (place_id, kind, created_at, is_live);
 create index artifacts_by_fingerprint on artifacts (place_id, fingerprint);
 create unique index artifacts_by_entity on artifacts (place_id, subject) where kind = 'entity';
 create index artifacts_unread on artifacts (id) where is_embedded = 0 and is_live = 1;
