@@ -310,14 +310,14 @@ def test_a_row_tells_what_was_accepted_and_what_is_listed_now() -> None:
     keep_list(store, GIT, prepared(changed, by=None, findings='["odd"]', inspector="1"), prepared(PUSH), at=3)
     log = row(store, "mcp__git__log")
     assert (log.definition, log.pin, log.findings) == (changed.digest, prepared(changed).pin, '["odd"]')
-    assert log.accepted == (prepared(LOG).pin, LOG.digest, GIT.digest, "sight", 2)
+    assert log.accepted == (prepared(LOG).pin, LOG.digest, GIT.digest, "sight", 2, None)
     assert (log.entry, log.listed_entry) == (GIT.digest, GIT.digest)
     assert [*store.catalog.definitions([LOG.digest, changed.digest], SHOP)] == [LOG.digest, changed.digest]
     store.trust.accept([(log.tool.key, LOG.digest)], "person", SHOP, 4)  # not what is listed now
     assert row(store, "mcp__git__log").accepted == log.accepted
     store.trust.accept([(log.tool.key, changed.digest)], "person", SHOP, 5)
     accepted = row(store, "mcp__git__log").accepted
-    assert accepted == (prepared(changed).pin, changed.digest, GIT.digest, "person", 5)
+    assert accepted == (prepared(changed).pin, changed.digest, GIT.digest, "person", 5, None)
 
 
 def test_the_next_list_is_compared_with_what_is_known() -> None:
@@ -332,14 +332,15 @@ def test_the_next_list_is_compared_with_what_is_known() -> None:
     assert store.listings.names(SHOP) == ({"git"}, {"mcp__git__log", "mcp__git__push"})
 
 
-def test_a_list_of_another_server_of_a_plugin_counts_as_one_before() -> None:
+def test_a_server_that_a_plugin_adds_knows_of_the_lists_before() -> None:
     store = memory_store()
-    one, two = (declared(label, Scope.PLUGIN, plugin="quill") for label in ("one", "two"))
-    one, two = one._replace(digest="1"), two._replace(digest="2")
+    one, two, three = (declared(label, Scope.PLUGIN, plugin="quill") for label in ("one", "two", "three"))
+    one, two, three = one._replace(digest="1"), two._replace(digest="2"), three._replace(digest="3")
     scan(store, one, two)
-    assert not store.listings.known(two, [], SHOP).is_plugin_listed
     keep_list(store, one, prepared(definition("mcp__plugin_quill_one__x", "one")))
-    known = store.listings.known(two, [], SHOP)
+    assert not store.listings.known(two, [], SHOP).is_plugin_listed  # both came with the plugin
+    store.scans.save(Reading([Resolved(item) for item in (one, two, three)], {"/files": "2"}), HERE, at=9)
+    known = store.listings.known(three, [], SHOP)
     assert (known.is_plugin_listed, known.listed_entry) == (True, None)
 
 

@@ -1,6 +1,6 @@
 """Finds mistakes in conditions, names that no file declares, and rules that match no known tool."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remit.config.compile import Configuration, condition_of, has_condition, own_globs
@@ -81,10 +81,8 @@ def _in_rule(
 
 
 def mistakes_by_merging(merged: Mapping[str, Any], loaded: Sequence[LoadedFile]) -> Iterator[Found]:
-    """List undeclared names in conditions, and states that nothing makes true, in valid files."""
+    """List undeclared names in conditions, and states that nothing makes true."""
     for file in loaded:
-        if not file.is_valid:
-            continue
         rules = file.section("tools")
         if rules:
             vocabulary = _vocabulary(merged, is_projects=file.is_projects)
@@ -107,7 +105,7 @@ def _vocabulary(merged: Mapping[str, Any], *, is_projects: bool) -> Vocabulary:
         for name, state in merged["states"].items()
         if name in states and any(kind in state["table"] for kind in COUNTING)
     }
-    env = dict.fromkeys(merged["env"], CelType.STRING)
+    env = dict.fromkeys(merged["settings"].get("env", ()), CelType.STRING)
     return Vocabulary(states, {**VARIABLES, "env": env, "entities": counted})
 
 
@@ -171,12 +169,12 @@ class _Known(NamedTuple):
     own_names: Collection[tuple[str, str]]  # servers with their tools
 
 
-def unmatched(configuration: Configuration, tools: Callable[[], Iterable[Tool]]) -> list[Finding]:
+def unmatched(configuration: Configuration, tools: Iterable[Tool]) -> list[Finding]:
     """List the rules that match no known tool, server or agent, in files that are valid now."""
     patterns = [*_patterns(configuration)]
     if not patterns and not configuration.servers and not configuration.rules.lists:
         return []
-    known = _known(tools())
+    known = _known(tools)
     findings = [
         *(finding for pattern, origin in patterns if (finding := _of_pattern(pattern, origin, known))),
         *_of_servers(configuration, known),

@@ -12,16 +12,15 @@ _TIMEOUT = 2.0
 GIT_FACTS = ("repository", "branch", "detached", "merging", "rebasing", "dirty", "clean")
 _ASKED_OF_GIT = ("dirty", "clean")  # these run git
 
-# The options of each kind, besides `else`; a lifetime is its default.
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "file": (),
-    "glob": ("count", "timeout", "lifetime"),
-    "git": ("equals", "timeout", "lifetime"),
+OPTIONS: Mapping[str, tuple[str, ...]] = {  # of each kind
+    "file": ("else",),
+    "glob": ("count", "timeout", "lifetime", "else"),
+    "git": ("equals", "timeout", "lifetime", "else"),
     "env": ("equals",),
-    "value": ("equals",),
-    "entities": ("count", "timeout", "lifetime"),
-    "command": ("timeout", "lifetime"),
-    "http": ("timeout", "lifetime"),
+    "value": ("equals", "else"),
+    "entities": ("count", "timeout", "lifetime", "else"),
+    "command": ("timeout", "lifetime", "else"),
+    "http": ("timeout", "lifetime", "else"),
     "push": ("lifetime",),
 }
 _LIFETIMES = {"glob": 2.0, "git": 2.0, "entities": 2.0, "command": 30.0, "http": 30.0, "push": 60.0}
@@ -72,8 +71,8 @@ class Detector(NamedTuple):
     @property
     def file(self) -> str | None:
         """The single file that its result depends on, if there is one."""
-        is_one = self.kind in ("value", "entities") and "#" in self.value[0]
-        return self.value[0].rpartition("#")[0] if is_one else None
+        path, sign, _ = self.value[0].rpartition("#") if self.kind in ("value", "entities") else ("", "", "")
+        return path if sign else None
 
 
 def read_detector(table: Mapping[str, Any]) -> Detector | None:
@@ -83,7 +82,7 @@ def read_detector(table: Mapping[str, Any]) -> Detector | None:
         return None
     written = table[kind]
     value = tuple(written) if isinstance(written, list) else () if kind == "push" else (str(written),)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - checked as a list of texts
-    reads_files = kind == "git" and value[0] not in _ASKED_OF_GIT
+    reads_files = kind == "git" and written not in _ASKED_OF_GIT
     return Detector(
         kind,
         value,

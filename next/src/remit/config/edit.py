@@ -39,7 +39,19 @@ def remove_key(path: str, keys: Path) -> None:
         PolicyError: the file is invalid, or cannot be edited in place.
         FileChangeError: the file cannot be written.
     """
-    _change(path, lambda text: remove_value(text, tuple(keys)))
+
+    def edit(text: str) -> str:
+        text = remove_value(text, tuple(keys))
+        for length in range(len(keys) - 1, 0, -1):  # the tables that say nothing any more
+            table: Any = parse_toml(text)
+            for key in keys[:length]:
+                table = table.get(key, {})
+            if table:
+                return text
+            text = remove_value(text, tuple(keys[:length]))
+        return text
+
+    _change(path, edit)
 
 
 def read_table(path: str) -> Mapping[str, Any]:

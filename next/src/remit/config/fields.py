@@ -5,7 +5,7 @@ Messages never show values, because a misplaced value may be a secret.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from remit.text import did_you_mean
 
@@ -36,24 +36,6 @@ class Mistake(NamedTuple):
     is_ignored: bool = False  # the file may not set this: the rest of it counts
 
 
-class Type(Protocol):
-    """The type of a value."""
-
-    @property
-    def words(self) -> str:
-        """What a value must be."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        ...
-
-    def check(self, value: object, path: KeyPath, *, is_projects: bool) -> Iterable[Mistake]:
-        """List the mistakes in a value."""
-        ...
-
-
 class Value(NamedTuple):
     """A single value or a list of texts."""
 
@@ -61,6 +43,7 @@ class Value(NamedTuple):
     kinds: tuple[type, ...]
     test: Callable[[Any], _Problem] = lambda _: None
     example: str | None = None  # a hint if the value is of another type
+    order: Sequence[str] = ()  # the words it may be, lowest first
 
     def check(self, value: object, path: KeyPath, *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in a value."""
@@ -68,13 +51,13 @@ class Value(NamedTuple):
         if type(value) not in self.kinds:
             yield Mistake(path, f"expected {self.words}, found {kind(value)}", self.example)
         elif problem := self.test(value):
-            yield Mistake(path, problem) if isinstance(problem, str) else Mistake(path, *problem)
+            yield Mistake(path, *_parts(problem))
 
 
 class Either(NamedTuple):
     """A value of one of several types, which TOML tells apart."""
 
-    types: Sequence[Type]
+    types: "Sequence[Type]"
 
     @property
     def words(self) -> str:
@@ -115,7 +98,7 @@ class ConfigKey(NamedTuple):
     """A key of a configuration file."""
 
     name: str
-    type: Type
+    type: "Type"
     meaning: str
     default: str = ""
     project: ProjectRight = ProjectRight.SET
@@ -131,11 +114,7 @@ class Table(NamedTuple):
     words: str = "a table"
     rules: Callable[[Mapping[str, Any]], Iterable[Mistake]] = lambda _: ()  # about several keys
     gone: Mapping[str, str] = {}  # keys that do not exist (any more), and what to write instead
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        return (dict,)
+    kinds: tuple[type, ...] = (dict,)
 
     def check(self, value: object, path: KeyPath = (), *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in a table, and in the values in it."""
@@ -173,13 +152,9 @@ class Tables(NamedTuple):
     """A table of tables with names of their own."""
 
     table: Table
-    words: str = "tables"
+    words: str = "a table for each"
     name_problem: Callable[[str], _Problem] = lambda _: None
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        return (dict,)
+    kinds: tuple[type, ...] = (dict,)
 
     def check(self, value: object, path: KeyPath, *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in each table."""
@@ -192,8 +167,15 @@ class Tables(NamedTuple):
             return
         for name, inner in tables.items():
             if problem := self.name_problem(name):
-                yield Mistake((*path, name), *([problem] if isinstance(problem, str) else problem))
+                yield Mistake((*path, name), *_parts(problem))
             yield from self.table.check(inner, (*path, name), is_projects=is_projects)
+
+
+Type: TypeAlias = Value | Either | Table | Tables
+
+
+def _parts(problem: str | tuple[str, str]) -> tuple[str, str | None]:
+    return (problem, None) if isinstance(problem, str) else problem
 
 
 def _is_refused(value: object, key: ConfigKey) -> bool:
@@ -219,7 +201,11 @@ FLAG = Value("true or false", (bool,))
 
 def text(words: str = "text", test: Callable[[str], _Problem] = lambda _: None) -> Value:
     """Return the type of a text that passes a test."""
-    return Value(words, (str,), lambda value: _text_problem(value) or test(value))
+
+    def problem(value: str) -> _Problem:
+        return _text_problem(value) or test(value)
+
+    return Value(words, (str,), problem)
 
 
 def texts(
@@ -239,8 +225,8 @@ def texts(
             if not isinstance(item, str):
                 return f"item {at}: expected text, found {kind(item)}"
             if wrong := _text_problem(item) or test(item):
-                message, *hint = [wrong] if isinstance(wrong, str) else wrong
-                return (f"item {at}: {message}", *hint) if hint else f"item {at}: {message}"
+                message, hint = _parts(wrong)
+                return f"item {at}: {message}" if hint is None else (f"item {at}: {message}", hint)
         return None
 
     return Value(words, (list,), problem, example)
@@ -249,13 +235,21 @@ def texts(
 def whole(least: int, most: int) -> Value:
     """Return the type of a whole number within bounds."""
     words = f"a whole number from {least:,} to {most:,}"
-    return Value(words, (int,), lambda value: None if least <= value <= most else f"expected {words}")
+
+    def problem(value: int) -> _Problem:
+        return None if least <= value <= most else f"expected {words}"
+
+    return Value(words, (int,), problem)
 
 
 def seconds(most: float) -> Value:
     """Return the type of a time in seconds."""
     words = f"a number of seconds above 0 and up to {most:,g}"
-    return Value(words, (int, float), lambda value: None if 0 < value <= most else f"expected {words}")
+
+    def problem(value: float) -> _Problem:
+        return None if 0 < value <= most else f"expected {words}"
+
+    return Value(words, (int, float), problem)
 
 
 def choice(words: Iterable[str]) -> Value:
@@ -267,7 +261,7 @@ def choice(words: Iterable[str]) -> Value:
         hint = None if value in known else did_you_mean(value, known)
         return None if value in known else (expected, hint) if hint else expected
 
-    return Value(f"one of {listed(known)}", (str,), problem)
+    return Value(f"one of {listed(known)}", (str,), problem, order=known)
 
 
 def _text_problem(value: str) -> _Problem:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple, cast
 
 from remit.decision import MCP, RuleStrength, Workspace, ancestors, normalise
-from remit.files import FileError, Machine, read_text, take_fingerprints
+from remit.files import ANYWHERE, FileError, Machine, read_start, read_text, take_fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ _LISTS = ("allow", "block", "pinned", "tools")  # keys with patterns of tools
 
 
 class Layer(NamedTuple):
-    """Files with one owner; `LAYERS` has them from the weakest."""
+    """Files with one owner."""
 
     name: str
     strength: RuleStrength
-    paths: Callable[[Workspace, Machine], Iterable[tuple[str, str | None]]]  # with the base of relative paths
+    paths: Callable[[Workspace], Iterable[str]] | None = None  # of an extension's layer
     read: Callable[[str], str | None] | None = None  # the text of a path that is no file
     check: "Callable[[Mapping[str, Any]], Iterable[Mistake]] | None" = None  # what its files may not set
 
@@ -44,6 +44,14 @@ class Layer(NamedTuple):
     def is_projects(self) -> bool:
         """Whether its files are in the repository, so others write them."""
         return self.strength is RuleStrength.NARROWING
+
+
+MACHINE = Layer("machine", RuleStrength.MACHINE)
+LOCKS = Layer("lock", RuleStrength.NARROWING)
+PROJECT = Layer("project", RuleStrength.NARROWING)
+LOCALS = Layer("local", RuleStrength.NARROWING)
+PERSONAL = Layer("personal", RuleStrength.MACHINE)
+MANAGED = Layer("managed", RuleStrength.MANAGED)
 
 
 class ConfigFile(NamedTuple):
@@ -57,15 +65,6 @@ class ConfigFile(NamedTuple):
     def owner(self) -> str:
         """The file for messages."""
         return "Remit itself" if not self.path else f"the {self.layer.name} file {self.path}"
-
-
-def _in_project(name: str) -> Callable[[Workspace, Machine], Iterator[tuple[str, str | None]]]:
-    def paths(workspace: Workspace, _machine: Machine) -> Iterator[tuple[str, str | None]]:
-        if workspace.has_files:
-            for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
-                yield os.path.join(dir, name), dir
-
-    return paths
 
 
 def machine_path(machine: Machine) -> str:
@@ -109,38 +108,21 @@ def _directory(machine: Machine) -> str:
     return os.path.join(variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "remit")
 
 
-def _lock(workspace: Workspace, _machine: Machine) -> Iterator[tuple[str, str | None]]:
-    if workspace.has_files:
-        yield os.path.join(workspace.checkout, LOCK), workspace.checkout
-
-
-MACHINE = Layer("machine", RuleStrength.MACHINE, lambda _, machine: [(machine_path(machine), None)])
-LOCKS = Layer("lock", RuleStrength.NARROWING, _lock)
-PROJECT = Layer("project", RuleStrength.NARROWING, _in_project(SHARED))
-LOCALS = Layer("local", RuleStrength.NARROWING, _in_project(LOCAL))
-PERSONAL = Layer(
-    "personal",
-    RuleStrength.MACHINE,
-    lambda workspace, machine: [(personal_path(workspace, machine), None)],
-)
-MANAGED = Layer("managed", RuleStrength.MANAGED, lambda _, machine: [(managed_path(machine), None)])
-
-
 def config_files(workspace: Workspace, machine: Machine, layers: Sequence[Layer] = ()) -> list[ConfigFile]:
-    """List the files of a workspace, whether they exist or not, weakest first; each counts once."""
-    files: dict[str, ConfigFile] = {}
-    for layer in (MACHINE, *layers, LOCKS):
-        for path, dir in layer.paths(workspace, machine):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    nearest_last = [[*layer.paths(workspace, machine)] for layer in (PROJECT, LOCALS)]
-    for shared, local in zip(*nearest_last, strict=True):
-        for layer, (path, dir) in ((PROJECT, shared), (LOCALS, local)):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    for layer in (PERSONAL, MANAGED):
-        for path, dir in layer.paths(workspace, machine):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    files.pop(os.devnull, None)  # `REMIT_CONFIG=/dev/null` means no file
-    return [*files.values()]
+    """List the files of a workspace, whether they exist or not, weakest first."""
+    dirs = reversed(ancestors(workspace.dir, up_to=workspace.checkout)) if workspace.has_files else ()
+    files = [ConfigFile(MACHINE, machine_path(machine))]
+    files += [ConfigFile(layer, path) for layer in layers if layer.paths for path in layer.paths(workspace)]
+    if workspace.has_files:
+        files.append(ConfigFile(LOCKS, os.path.join(workspace.checkout, LOCK), workspace.checkout))
+    for dir in dirs:
+        files.append(ConfigFile(PROJECT, os.path.join(dir, SHARED), dir))
+        files.append(ConfigFile(LOCALS, os.path.join(dir, LOCAL), dir))
+    files.append(ConfigFile(PERSONAL, personal_path(workspace, machine)))
+    files.append(ConfigFile(MANAGED, managed_path(machine)))
+    # `REMIT_CONFIG` may name a project's file, which counts once, or `/dev/null`, which is none.
+    unique = {file.path: file for file in reversed(files) if file.path != os.devnull}
+    return [file for file in files if unique.get(file.path) is file]
 
 
 def config_paths(workspace: Workspace, machine: Machine, layers: Sequence[Layer] = ()) -> list[str]:
@@ -175,24 +157,40 @@ def read_document(file: ConfigFile, workspace: Workspace) -> Document | None:
     from remit.files import parse_toml, positions  # only for changed files
 
     is_ruling = file.layer.is_projects and file.layer is not LOCKS
-    text = ""
+    limit = _PROJECT_LIMIT if is_ruling else _LIMIT
+    text: str | None = ""
     try:
-        if file.layer.read is not None:
-            read = file.layer.read(file.path)
-        else:
-            within = (workspace.checkout,) if file.layer.is_projects else ()
-            read = read_text(file.path, limit=_PROJECT_LIMIT if is_ruling else _LIMIT, within=within)
-        if read is None:
+        text = _text(file, workspace, limit)
+        if text is None:
             return None
-        text = read
         content = parse_toml(text)
         if is_ruling and _rules(content) > _PROJECT_RULES:
             return Document({}, {}, text, f"more than {_PROJECT_RULES:,} rules")
         places = {"\0".join(path): place for path, place in positions(text).items()}
         return Document(content, {} if file.layer is LOCKS else places, text)
     except FileError as error:
+        text = text or _start(file, workspace, limit)
         hint = _quoted_header(text, error.place)
         return Document({}, {}, text, f"{error.reason}; {hint}" if hint else error.reason, error.place)
+
+
+def _text(file: ConfigFile, workspace: Workspace, limit: int) -> str | None:
+    if file.layer.read is not None:
+        return file.layer.read(file.path)
+    return read_text(file.path, limit=limit, within=_roots(file, workspace))
+
+
+def _start(file: ConfigFile, workspace: Workspace, limit: int) -> str:
+    """Read the start of a file that is too large; empty if it cannot be read at all."""
+    try:
+        data = read_start(file.path, size=limit, within=_roots(file, workspace))
+    except FileError:
+        return ""
+    return (data or b"").decode(errors="replace")
+
+
+def _roots(file: ConfigFile, workspace: Workspace) -> Sequence[str]:
+    return (workspace.checkout,) if file.layer.is_projects else ANYWHERE
 
 
 def is_filling(path: str, text: str, *, now_ns: int) -> bool:

@@ -18,6 +18,7 @@ from remit.config.fields import (
     ProjectRight,
     Table,
     Tables,
+    Type,
     Value,
     choice,
     listed,
@@ -41,9 +42,7 @@ _LARGEST_BUDGET = 1_000_000
 _LEAST_RESULT = 500  # tokens; fewer have no room for the shape of a result
 _MOST_CONTEXT = 10_000
 _DAY = 86_400.0
-_DAYS = re.compile(r"[1-9]\d{0,3}d")
-_NEVER, _NARROW, _ASK = ProjectRight.NOTHING, ProjectRight.NARROW, ProjectRight.ASK
-_ADD, _LEAST = Merge.ADD, Merge.LEAST
+_ASK = ProjectRight.ASK
 _ENDINGS = (".json", ".toml", ".yaml", ".yml")
 
 
@@ -101,6 +100,24 @@ def _absolute(path: str) -> tuple[str, str] | None:
     return None if os.path.isabs(path) else ("expected an absolute path", "write all of it")
 
 
+def _result_budget(tokens: int) -> str | None:
+    is_usual = _LEAST_RESULT <= tokens <= _LARGEST_BUDGET
+    return None if is_usual or tokens == 0 else "out of range; 0 means no limit"
+
+
+def _pushed(is_pushed: bool) -> str | None:
+    return None if is_pushed else "expected true"
+
+
+def _days(written: str) -> str | None:
+    is_one = re.fullmatch(r"[1-9]\d{0,3}d", written)
+    return None if is_one else "expected a number of days such as `400d`"
+
+
+def _not_blank(name: str) -> tuple[str, str] | None:
+    return None if name.strip() else ("the pattern is empty", "write `*` for all tools")
+
+
 def _embeddings(written: str) -> str | tuple[str, str] | None:
     if written in EMBEDDINGS:
         return None
@@ -111,47 +128,44 @@ def _embeddings(written: str) -> str | tuple[str, str] | None:
 
 _BUDGET = whole(0, _LARGEST_BUDGET)
 _RESULT_BUDGET = Value(
-    f"a whole number from {_LEAST_RESULT} to {_LARGEST_BUDGET:,}, or 0 for no limit",
-    (int,),
-    lambda value: (
-        None if value == 0 or _LEAST_RESULT <= value <= _LARGEST_BUDGET else "out of range; 0 means no limit"
-    ),
+    f"a whole number from {_LEAST_RESULT} to {_LARGEST_BUDGET:,}, or 0 for no limit", (int,), _result_budget
 )
 _PATTERNS = texts("a list of patterns of tools", example='write it as in `["mcp__git__*"]`')
 _EVENT = Either((text("a pattern of tools"), _PATTERNS))
+_VARIABLES = texts("a list of variables", _showable)
 _FILES = Either((text("a path", _path), texts("a list of paths", _path, least=1, most=20)))
 
+
+_key = ConfigKey
+
+
+def _users(name: str, type: Type, meaning: str, default: str = "", **more: Any) -> ConfigKey:
+    """Return a key that a project's file cannot set."""
+    return ConfigKey(name, type, meaning, default, ProjectRight.NOTHING, **more)
+
+
+def _narrowing(name: str, type: Type, meaning: str, default: str, *refused: object) -> ConfigKey:
+    """Return a key for which a project's file cannot set some values."""
+    return ConfigKey(name, type, meaning, default, ProjectRight.NARROW, refused=refused)
+
+
+_ARGV = texts(
+    "a list: the program and its arguments",
+    _no_secret,
+    least=1,
+    most=50,
+    example='it runs without a shell: `["gh", "auth", "status"]`',
+)
 _DETECTORS = (
-    ConfigKey("file", _FILES, "one of these is a file, or with a trailing `/` a directory"),
-    ConfigKey(
-        "glob", text("a pattern of paths", _pattern), "a name matches; `**` is any number of directories"
-    ),
-    ConfigKey("git", choice(GIT_FACTS), "git says so; `dirty` and `clean` need trust", project=_ASK),
-    ConfigKey("env", text("the name of a variable"), "the variable is set and not empty"),
-    ConfigKey(
-        "value", text("a file and keys", _value_path), "the file has a value there: `package.json#main`"
-    ),
-    ConfigKey(
-        "entities", text("a pattern, or a file and keys", _entities), "there are files, or items of a list"
-    ),
-    ConfigKey(
-        "command",
-        texts(
-            "a list: the program and its arguments",
-            _no_secret,
-            least=1,
-            most=50,
-            example='it runs without a shell: `["gh", "auth", "status"]`',
-        ),
-        "it exits with 0; needs trust, in your own file too",
-        project=_ASK,
-    ),
-    ConfigKey("http", text("a URL", url_problem), "the status is one of the 200s", project=_ASK),
-    ConfigKey(
-        "push",
-        Value("true", (bool,), lambda value: None if value else "expected true"),
-        "the host application reports it",
-    ),
+    _key("file", _FILES, "one of these is a file, or with a trailing `/` a directory"),
+    _key("glob", text("a pattern of paths", _pattern), "a path matches; `**` is any number of directories"),
+    _key("git", choice(GIT_FACTS), "git says so; `dirty` and `clean` need trust", project=_ASK),
+    _key("env", text("the name of a variable"), "the variable is set and not empty"),
+    _key("value", text("a file and keys", _value_path), "the file has a value there: `package.json#main`"),
+    _key("entities", text("a pattern, or a file and keys", _entities), "there are files, or items of a list"),
+    _key("command", _ARGV, "it exits with 0; needs trust, in your own file too", project=_ASK),
+    _key("http", text("a URL", url_problem), "the status is one of the 200s", project=_ASK),
+    _key("push", Value("true", (bool,), _pushed), "a host application says so"),
 )
 
 
@@ -170,10 +184,10 @@ def _state(table: Mapping[str, Any]) -> Iterator[Mistake]:
         yield Mistake((events[0],), "only a state of the kind `workflow` follows what tools do")
     if table.get("agents") and not is_workflow and "push" not in table:
         yield Mistake(("agents",), "only workflow states and pushed states are set by commands")
-    known = (*OPTIONS[detectors[0]], "else") if detectors else ()
+    known = OPTIONS[detectors[0]] if detectors else ()
     for option in ("count", "equals", "timeout", "lifetime", "else"):
         if option in table and option not in known:
-            takers = [kind for kind, options in OPTIONS.items() if option in (*options, "else")]
+            takers = [kind for kind, options in OPTIONS.items() if option in options]
             yield Mistake((option,), f"`{option}` belongs to {listed(takers)}")
     equals = table.get("equals")
     if isinstance(equals, str) and may_be_secret(equals, str(table.get("env", ""))):
@@ -186,158 +200,103 @@ def _implied(name: str) -> str | None:
     return None if is_state_name(name) else f"`{name}` is not the name of a state"
 
 
+_COUNT = Value("a number or a comparison", (int, str), _count)
 _STATES = Table(
     (
-        ConfigKey("description", text(), "what it means, for people"),
-        ConfigKey("kind", choice(KINDS), "what it is about", "`capability`; `workflow` with `on` or `off`"),
-        ConfigKey(
-            "implies", texts("a list of states", _implied), "states that hold if this one does", project=_ASK
-        ),
-        ConfigKey("on", _EVENT, "tools whose success sets a workflow state"),
-        ConfigKey("off", _EVENT, "tools whose success clears it"),
-        ConfigKey("agents", FLAG, "whether agents may set, clear or push it with `remit states`", "false"),
+        _key("description", text(), "what it means, for people"),
+        _key("kind", choice(KINDS), "what it is about", "`capability`; `workflow` with `on` or `off`"),
+        _key("implies", texts("a list of states", _implied), "states that hold if it does", project=_ASK),
+        _key("on", _EVENT, "tools whose success sets a workflow state"),
+        _key("off", _EVENT, "tools whose success clears it"),
+        _key("agents", FLAG, "whether agents may set, clear or push it with `remit states`", "false"),
         *_DETECTORS,
-        ConfigKey(
-            "count",
-            Value("a number or a comparison", (int, str), _count),
-            "how many there must be",
-            '`">= 1"`',
-        ),
-        ConfigKey("timeout", seconds(60), "how long detecting may take", "2 s"),
-        ConfigKey(
-            "lifetime",
-            seconds(_DAY),
-            "how long a result is kept",
-            "2 s; 30 s for `command`, `http`; 60 s for `push`",
-        ),
-        ConfigKey(
-            "else", FLAG, "the value if it cannot be detected: a server that does not answer", "unknown"
-        ),
-        ConfigKey(
-            "equals", Value("a single value", (str, int, float, bool)), "the expected value", "any value"
-        ),
+        _key("count", _COUNT, "how many there must be", '`">= 1"`'),
+        _key("timeout", seconds(60), "how long detecting may take", "2 s"),
+        _key("lifetime", seconds(_DAY), "how long a result is kept", "2 s; 30 s if it runs; 60 s if pushed"),
+        _key("else", FLAG, "the value if it cannot be detected: a server does not answer", "unknown"),
+        _key("equals", Value("a single value", (str, int, float, bool)), "the expected value", "any value"),
     ),
     rules=_state,
     gone={
         "directory": 'write `file = "NAME/"`, with a slash at the end',
         "exit": "a command holds if it exits with 0; write a command that does",
         "status": "a status of the 200s holds; for others, write a `command`",
-        "requiredStates": "write `implies` for states that hold with it",
     },
 )
 
-_SCOPE = (
-    ConfigKey("all", texts("a list of states"), "all of these hold"),
-    ConfigKey("any", texts("a list of states"), "one of these holds"),
-    ConfigKey("none", texts("a list of states"), "none of these holds"),
+_NAMES = texts("a list of states")
+_SCOPE = Table(
+    (
+        _key("all", _NAMES, "all of these hold"),
+        _key("any", _NAMES, "one of these holds"),
+        _key("none", _NAMES, "none of these holds"),
+    ),
+    "a table of `all`, `any`, `none`",
 )
-_LOCATION = tuple(
-    ConfigKey(name, texts("a list of patterns"), meaning)
-    for name, meaning in (
-        ("pages", "one of these pages is shown"),
-        ("routes", "one of these routes is shown"),
-        ("components", "all of these components are shown"),
-        ("elements", "all of these elements are shown"),
-    )
+_PLACES = texts("a list of patterns")
+_LOCATION = Table(
+    (
+        _key("pages", _PLACES, "one of these pages is shown"),
+        _key("routes", _PLACES, "one of these routes is shown"),
+        _key("components", _PLACES, "all of these components are shown"),
+        _key("elements", _PLACES, "all of these elements are shown"),
+    ),
+    "a table of `pages`, `routes`, `components`, `elements`",
 )
 _LATER = "it is reserved; leave it out"
+_AT_TOP = "write it at the top of the file, for all tools"
+_APPROVAL = Either((FLAG, text("a condition")))
 _TOOLS = Table(
     (
-        ConfigKey(
+        _key(
             "states",
-            Either((texts("a list of states"), Table(_SCOPE, "a table of `all`, `any`, `none`"))),
+            Either((_NAMES, _SCOPE)),
             "states that must hold",
-            aliases=("requiredStates", "required_states", "requires"),
+            aliases=("requiredStates", "requires"),
         ),
-        ConfigKey("when", text("a condition"), "a condition that must hold"),
-        ConfigKey(
-            "location",
-            Table(_LOCATION, "a table of `pages`, `routes`, `components`, `elements`"),
-            "where in an application it belongs",
-            aliases=("locationScope",),
-        ),
-        ConfigKey("namespace", text(), "the group it is presented in"),
-        ConfigKey(
-            "danger",
-            choice(LEVELS),
-            "how much harm it may do",
-            project=_ASK,
-            aliases=("dangerLevel", "danger_level"),
-        ),
-        ConfigKey(
+        _key("when", text("a condition"), "a condition that must hold"),
+        _key("location", _LOCATION, "where in an application it belongs", aliases=("locationScope",)),
+        _key("namespace", text(), "the group it is presented in"),
+        _key("danger", choice(LEVELS), "how much harm it may do", project=_ASK, aliases=("dangerLevel",)),
+        _key(
             "approval",
-            Either((FLAG, text("a condition"))),
-            "whether a person must approve each call, or calls for which a condition holds",
+            _APPROVAL,
+            "whether a person must approve its calls, or those for which a condition holds",
             project=_ASK,
-            aliases=("requiresApproval", "requires_approval"),
+            aliases=("requiresApproval",),
         ),
-        ConfigKey(
-            "ai_enabled",
-            FLAG,
-            "whether agents may use it; false in any file wins",
-            "true",
-            aliases=("aiEnabled", "enabled"),
-        ),
+        _key("ai_enabled", FLAG, "whether agents may use it; false wins", "true", aliases=("aiEnabled",)),
     ),
-    gone={
-        "result_budget": "write it at the top of the file, for all tools",
-        "description": _LATER,
-        "fixed": _LATER,
-        "rename": _LATER,
-    },
+    gone={"result_budget": _AT_TOP, **dict.fromkeys(("description", "fixed", "rename"), _LATER)},
 )
 
+_PATHS = texts("a list of paths")
 _SANDBOX = Table(
     (
-        ConfigKey("network", FLAG, "whether it may use the network", "false"),
-        ConfigKey("read", texts("a list of paths"), "what it may read", '`["."]`, the project'),
-        ConfigKey("write", texts("a list of paths"), "what it may change", "`[]`"),
+        _key("network", FLAG, "whether it may use the network", "false"),
+        _key("read", _PATHS, "what it may read", '`["."]`, the project'),
+        _key("write", _PATHS, "what it may change", "`[]`"),
     ),
     "a table of `network`, `read`, `write`",
     gone={"unix_sockets": "it reaches the sockets in what it may read; leave it out"},
 )
 _LISTS = (
-    ConfigKey("allow", _PATTERNS, "the only tools that may be used; an empty list allows none", merge=_ADD),
-    ConfigKey("block", _PATTERNS, "tools that may not be used", merge=_ADD),
+    _key("allow", _PATTERNS, "the only tools that may be used; an empty list allows none", merge=Merge.ADD),
+    _key("block", _PATTERNS, "tools that may not be used", merge=Merge.ADD),
 )
+_INHERITED = Either((FLAG, texts("a list of variables")))
 _SERVERS = Table(
     (
         *_LISTS,
-        ConfigKey(
-            "trusted",
-            FLAG,
-            "whether its annotations may lower the danger of its tools",
-            project=_NARROW,
-            refused=(True,),
+        _narrowing(
+            "trusted", FLAG, "whether its annotations may lower a danger", "for your own servers", True
         ),
-        ConfigKey("shared", FLAG, "whether all clients of the gateway share one session", project=_NEVER),
-        ConfigKey(
-            "inherit_env",
-            Either((FLAG, texts("a list of variables"))),
-            "which of your variables it gets: all, the necessary ones, or these as well",
-            "true; false for a project's and for sandboxed servers",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "deadline",
-            seconds(_DAY),
-            "how long a call may take without an answer or progress",
-            "600 s",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "wrap",
-            texts("a list: a program and its arguments", _no_secret, least=1, most=50),
-            "the program that starts it, before its own command",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "sandbox",
-            Either((FLAG, _SANDBOX)),
-            "what it may reach; `true` is the project, without network",
-            "false",
-            project=_NARROW,
-            refused=(False,),
+        _users("shared", FLAG, "whether all clients of the gateway share one session"),
+        _users("inherit_env", _INHERITED, "the variables it gets: all, necessary ones, or these too", "true"),
+        _users("deadline", seconds(_DAY), "how long a call may take without a sign of progress", "600 s"),
+        _users("wrap", _ARGV, "the program that starts it, before its own command"),
+        _narrowing(
+            "sandbox", Either((FLAG, _SANDBOX)), "what it may reach; `true`: the project", "false", False
         ),
     ),
     gone={
@@ -345,159 +304,57 @@ _SERVERS = Table(
         "sessions": "write `shared = true` or `shared = false`",
         "projects": "permissions hold for servers that you declared yourself; leave it out",
         "credentials": "it comes with `remit-team`",
-        "result_budget": "write it at the top of the file, for all tools",
+        "result_budget": _AT_TOP,
         "idle_timeout": _LATER,
     },
 )
-_PRESENTED = dict.fromkeys(("strategy", "token_budget"), "write it at the top of the file")
-_TEAM = "it comes with `remit-team`"
+_AGENTS = Table(_LISTS, gone=dict.fromkeys(("strategy", "token_budget"), _AT_TOP))
+_ROOMS = Table(
+    (_key("description", text(), "what it is for"), _key("tools", _PATTERNS, "what is in it")),
+    gone=_AGENTS.gone,
+)
+_NAMESPACES = Table((_key("description", text(), "what clients read about it"),))
+_MEMORY = Table(
+    (_narrowing("enabled", FLAG, "whether agents have a memory", "false", True)._replace(merge=Merge.LEAST),),
+    gone=dict.fromkeys(("tools", "observe", "projects"), "leave it out"),
+)
+_DAYS = Value("a number of days such as `400d`", (str,), _days)
+_MODEL = text("`static`, `onnx`, `none` or a URL", _embeddings)
+_CONTEXT = whole(0, _MOST_CONTEXT)
+_TEAM = ("store", "store_password_file", "store_admin", "store_admin_password_file", "store_key_file")
 TOP = Table(
     (
-        ConfigKey(
-            "strategy",
-            choice(STRATEGIES),
-            "how visible tools are listed",
-            "`auto`",
-            refused=("flat",),
-            project=_NARROW,
+        _narrowing("strategy", choice(STRATEGIES), "how visible tools are listed", "`auto`", "flat"),
+        _key("token_budget", _BUDGET, "tokens that listed definitions may cost", "6,000"),
+        _key("result_budget", _RESULT_BUDGET, "tokens that one result may have", "10,000"),
+        _key("pinned", _PATTERNS, "tools that every strategy lists", merge=Merge.ADD),
+        _users(
+            "mode", choice(Mode), "the default mode; an administrator's can only be narrowed", "`default`"
         ),
-        ConfigKey("token_budget", _BUDGET, "tokens that listed definitions may cost", "6,000"),
-        ConfigKey("result_budget", _RESULT_BUDGET, "tokens that one result may have", "10,000"),
-        ConfigKey("pinned", _PATTERNS, "tools that every strategy lists", merge=_ADD),
-        ConfigKey(
-            "mode",
-            choice(Mode),
-            "the default mode; an administrator's can only be narrowed",
-            "`default`",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "ask_from",
-            choice(LEVELS),
-            "the danger from which calls need approval",
-            "`critical`",
-            merge=_LEAST,
-        ),
+        _key("ask_from", choice(LEVELS), "the danger that needs approval", "`critical`", merge=Merge.LEAST),
         *_LISTS,
-        ConfigKey(
-            "env",
-            texts("a list of variables", _showable),
-            "variables that conditions may use, as `env.NAME`",
-            project=_ASK,
-            merge=_ADD,
+        _key("env", _VARIABLES, "variables for conditions: `env.NAME`", project=_ASK, merge=Merge.ADD),
+        _users(
+            "changes", choice(CHANGES), "what happens to changed definitions", "`hold`", merge=Merge.LEAST
         ),
-        ConfigKey(
-            "changes",
-            choice(CHANGES),
-            "whether changed definitions are held until you accept them, or noted",
-            "`hold`",
-            project=_NEVER,
+        _users("adopt", FLAG, "whether a server added to the client later is served at once", "false"),
+        _narrowing("context_budget", _CONTEXT, "tokens that a session begins with", "2,000")._replace(
+            merge=Merge.LEAST
         ),
-        ConfigKey(
-            "adopt",
-            FLAG,
-            "whether the gateway serves a server added to the client later at once",
-            "false",
-            project=_NEVER,
+        _users("retention", _DAYS, "how long calls and uses are kept", "`90d` for calls, `365d` for uses"),
+        _users(
+            "filters", texts("a list of absolute paths", _absolute), "files with filters", merge=Merge.ADD
         ),
-        ConfigKey(
-            "context_budget",
-            whole(0, _MOST_CONTEXT),
-            "tokens that an agent reads when a session begins",
-            "2,000",
-            project=_NARROW,
-        ),
-        ConfigKey(
-            "retention",
-            Value(
-                "a number of days such as `400d`",
-                (str,),
-                lambda value: None if _DAYS.fullmatch(value) else "expected a number of days such as `400d`",
-            ),
-            "how long calls and uses are kept",
-            "`90d` for calls, `365d` for uses",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "filters",
-            texts("a list of absolute paths", _absolute),
-            "Python files with filters",
-            project=_NEVER,
-            merge=_ADD,
-        ),
-        ConfigKey(
-            "embeddings",
-            text("`static`, `onnx`, `none` or a URL", _embeddings),
-            "the model that searches by meaning",
-            "`static`",
-            project=_NEVER,
-        ),
-        ConfigKey("embeddings_model", text(), "the model of an endpoint", project=_NEVER),
-        ConfigKey(
-            "embeddings_key_file",
-            text("an absolute path", _absolute),
-            "a private file with the key of the endpoint",
-            project=_NEVER,
-        ),
-        ConfigKey(
-            "memory",
-            Table(
-                (
-                    ConfigKey(
-                        "enabled",
-                        FLAG,
-                        "whether agents have a memory",
-                        "false",
-                        project=_NARROW,
-                        refused=(True,),
-                    ),
-                ),
-                gone=dict.fromkeys(("tools", "observe", "projects"), "leave it out"),
-            ),
-            "the memory of projects",
-        ),
-        ConfigKey(
-            "states", Tables(_STATES, "a table for each state", _state_name), "facts about a workspace"
-        ),
-        ConfigKey(
-            "tools",
-            Tables(
-                _TOOLS,
-                "a table for each pattern",
-                lambda name: None if name.strip() else ("the pattern is empty", "write `*` for all tools"),
-            ),
-            "rules for tools, by pattern",
-        ),
-        ConfigKey(
-            "servers", Tables(_SERVERS, "a table for each server"), "rules for servers, by name or pattern"
-        ),
-        ConfigKey(
-            "agents",
-            Tables(Table(_LISTS, gone=_PRESENTED), "a table for each agent"),
-            "rules for agents, by name or pattern",
-        ),
-        ConfigKey(
-            "rooms",
-            Tables(
-                Table(
-                    (
-                        ConfigKey("description", text(), "what it is for"),
-                        ConfigKey("tools", _PATTERNS, "what is in it"),
-                    ),
-                    gone=_PRESENTED,
-                ),
-                "a table for each room",
-            ),
-            "groups of tools for one kind of work",
-        ),
-        ConfigKey(
-            "namespaces",
-            Tables(
-                Table((ConfigKey("description", text(), "what clients read about it"),)),
-                "a table for each namespace",
-            ),
-            "groups in which tools are presented",
-        ),
+        _users("embeddings", _MODEL, "the model that searches by meaning", "`static`"),
+        _users("embeddings_model", text(), "the model of an endpoint"),
+        _users("embeddings_key_file", text("an absolute path", _absolute), "a private file with its key"),
+        _key("memory", _MEMORY, "the memory of projects"),
+        _key("states", Tables(_STATES, "a table for each state", _state_name), "facts about a workspace"),
+        _key("tools", Tables(_TOOLS, "a table for each pattern", _not_blank), "rules for tools, by pattern"),
+        _key("servers", Tables(_SERVERS), "rules for servers, by name or pattern"),
+        _key("agents", Tables(_AGENTS), "rules for agents, by name or pattern"),
+        _key("rooms", Tables(_ROOMS), "groups of tools for one kind of work"),
+        _key("namespaces", Tables(_NAMESPACES), "groups in which tools are presented"),
     ),
     gone={
         "promote": "a tool that was found and called is listed for the rest of the session; leave it out",
@@ -508,42 +365,37 @@ TOP = Table(
         "trust": "write `changes` at the top of the file",
         "directory": "write a state with `file`",
         "routes": "write `location` in the table of a tool",
-        "store": _TEAM,
-        "store_password_file": _TEAM,
-        "store_admin": _TEAM,
-        "store_admin_password_file": _TEAM,
-        "store_key_file": _TEAM,
-        "identity": _TEAM,
-        "access": _TEAM,
-        "limits": _TEAM,
+        **dict.fromkeys((*_TEAM, "identity", "access", "limits"), "it comes with `remit-team`"),
     },
 )
+TOP_NAMES = frozenset(key.name for key in TOP.keys)
 _FOR_TOOLS = ("states", "tools", "namespaces")
 
 
 def check_content(
-    content: object, *, is_projects: bool = False, extra_keys: Callable[[], Iterable[ConfigKey]] = tuple
+    content: Mapping[str, Any],
+    *,
+    is_projects: bool = False,
+    extra_keys: Callable[[], Iterable[ConfigKey]] = tuple,
 ) -> list[Mistake]:
     """List the mistakes in the content of one file, as far as they do not depend on other files."""
     top = TOP
-    if isinstance(content, dict) and not {key.name for key in TOP.keys}.issuperset(content):  # pyright: ignore[reportUnknownArgumentType] - the names are checked next
+    if not TOP_NAMES.issuperset(content):
         top = TOP._replace(keys=(*TOP.keys, *extra_keys()))
     mistakes = [*top.check(content, is_projects=is_projects)]
-    if is_projects and not any(not mistake.is_ignored for mistake in mistakes):
-        mistakes += _outside(content)
-    if any(not mistake.is_ignored for mistake in mistakes) or not isinstance(content, dict):
+    if any(not mistake.is_ignored for mistake in mistakes):
         return mistakes
-    from remit.config.check import mistakes_in_logic  # most files have no conditions
+    from remit.config.check import mistakes_in_logic  # it needs the conditions, which most files have not
 
-    return [*mistakes, *mistakes_in_logic(content)]  # pyright: ignore[reportUnknownArgumentType] - checked above
+    return [*mistakes, *(_outside(content) if is_projects else ()), *mistakes_in_logic(content)]
 
 
-def _outside(content: object) -> Iterator[Mistake]:
+def _outside(content: Mapping[str, Any]) -> Iterator[Mistake]:
     """List the paths of a project's sandboxes that lead out of it."""
-    for name, table in as_object(as_object(content).get("servers")).items():
-        sandbox = as_object(table).get("sandbox")
+    for name, table in content.get("servers", {}).items():
+        sandbox = table.get("sandbox")
         for key in ("read", "write") if isinstance(sandbox, dict) else ():
-            if not all(map(_is_inside, as_list(as_object(sandbox).get(key)))):
+            if not all(map(_is_inside, as_list(as_object(sandbox).get(key)))):  # pyright: ignore[reportUnknownArgumentType] - `as_object` takes anything
                 message = "a project's sandbox can only contain its own files"
                 path = ("servers", name, "sandbox", key)
                 yield Mistake(path, message, "use paths inside the project", is_ignored=True)
@@ -554,12 +406,12 @@ def _is_inside(path: str) -> bool:
     return is_relative and os.path.normpath(path).split(os.sep)[0] != os.pardir
 
 
-def check_tools(content: object) -> list[Mistake]:
+def check_tools(content: Mapping[str, Any]) -> list[Mistake]:
     """List the mistakes in states, tools and namespaces that a program declares as a file would."""
     top = TOP._replace(keys=[key for key in TOP.keys if key.name in _FOR_TOOLS], gone={})
     mistakes = [*top.check(content)]
-    if mistakes or not isinstance(content, dict):
+    if mistakes:
         return mistakes
     from remit.config.check import mistakes_in_logic
 
-    return [*mistakes_in_logic(content)]  # pyright: ignore[reportUnknownArgumentType] - checked above
+    return [*mistakes_in_logic(content)]

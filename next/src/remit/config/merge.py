@@ -11,22 +11,15 @@ from typing import Any, NamedTuple, cast
 
 from remit.config.builtin_states import STATES
 from remit.config.detectors import action, read_detector, trust_reason
-from remit.config.fields import KeyPath, Mistake
+from remit.config.fields import ConfigKey, KeyPath, Merge, Mistake, Table, Tables, Value
 from remit.config.files import LOCKS, ConfigFile, Layer
+from remit.config.keys import TOP
 from remit.decision import LEVELS, Danger, Implications, ListTarget, RuleStrength, tool_globs
 from remit.errors import StateError
 
 Trusted = Mapping[tuple[str, str], str]  # trusted digests by file and subject
 Found = tuple[ConfigFile, Mistake]
 
-_NEAREST = ("strategy", "token_budget", "result_budget")
-_USERS = ("retention", "embeddings", "embeddings_model", "embeddings_key_file", "adopt")
-_ADDED = ("env", "filters", "pinned")
-_SECTIONS = ("states", "tools", "servers", "agents", "rooms", "namespaces")
-_KNOWN = frozenset(
-    {*_NEAREST, *_USERS, *_ADDED, *_SECTIONS, "mode", "ask_from", "allow", "block"}
-    | {"changes", "context_budget", "memory"}
-)
 _CONDITIONS = ("states", "when", "location")
 _FOR_AGENTS = "it lets agents set, clear or push it"
 
@@ -64,10 +57,7 @@ class LoadedFile(NamedTuple):
         return place[0] if place else 0
 
 
-BUILTIN = LoadedFile(
-    ConfigFile(Layer("builtin", RuleStrength.MACHINE, lambda _workspace, _machine: ()), ""),
-    {"states": STATES},
-)
+BUILTIN = LoadedFile(ConfigFile(Layer("builtin", RuleStrength.MACHINE), ""), {"states": STATES})
 
 
 def key_path(path: KeyPath) -> str:
@@ -75,15 +65,10 @@ def key_path(path: KeyPath) -> str:
     return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
-class Merging(NamedTuple):
-    """The merged content, and the mistakes that appear by merging."""
-
-    merged: dict[str, Any]
-    mistakes: list[Found]
-
-
-def merge(loaded: Sequence[LoadedFile], trusted: Trusted) -> Merging:
-    """Merge files, weakest first."""
+def merge(
+    loaded: Sequence[LoadedFile], trusted: Trusted, extra_keys: Iterable[ConfigKey] = ()
+) -> tuple[dict[str, Any], list[Found]]:
+    """Merge files, weakest first; also returns the mistakes that appear by merging."""
     lock = next(
         (file for file in loaded if file.file.layer is LOCKS and (file.content or not file.is_valid)), None
     )
@@ -91,7 +76,12 @@ def merge(loaded: Sequence[LoadedFile], trusted: Trusted) -> Merging:
     states = _States(files, trusted)
     requests = [*states.requests, *_variable_requests(files, trusted), *_rule_requests(files, trusted)]
     granted = {(row[1][0], row[0]) for row in requests if row[4] == row[5]}
-    shown = [file for file in files if not file.is_projects or (file.file.path, "env") in granted]
+    shown = [
+        file
+        if not file.is_projects or (file.file.path, "env") in granted
+        else file._replace(content={key: value for key, value in file.content.items() if key != "env"})
+        for file in files
+    ]
     users = [file for file in files if not file.is_projects]
     plain = [file for file in users if file.strength is not RuleStrength.MANAGED]
     managed = [file for file in users if file.strength is RuleStrength.MANAGED]
@@ -114,8 +104,6 @@ def merge(loaded: Sequence[LoadedFile], trusted: Trusted) -> Merging:
         "pinned": [
             [text, file.origin(("pinned",))] for file in files for text in file.content.get("pinned", ())
         ],
-        "env": [*dict.fromkeys(name for file in shown for name in file.content.get("env", ()))],
-        "filters": [*dict.fromkeys(path for file in users for path in file.content.get("filters", ()))],
         "mode": _last(plain, "mode"),
         "fixed_mode": _last(managed, "mode"),
         "ask_from": min(
@@ -123,14 +111,14 @@ def merge(loaded: Sequence[LoadedFile], trusted: Trusted) -> Merging:
             key=lambda row: LEVELS[row[0]],
             default=None,
         ),
-        "settings": _settings(files, users),
+        "settings": _settings([key for key in TOP.keys if not isinstance(key.type, Tables)], shown),
         "lock": None if lock is None else _lock(lock),
-        "extra": _extra(files),
+        "extra": _settings(extra_keys, files),
         "requests": requests,
         "invalid": [file.file.path for file in loaded if not file.is_valid],
     }
     mistakes = [*_undoings(files, granted), *states.conflicts]
-    return Merging(merged, mistakes)
+    return merged, mistakes
 
 
 def _last(files: Iterable[LoadedFile], key: str) -> list[Any] | None:
@@ -138,42 +126,30 @@ def _last(files: Iterable[LoadedFile], key: str) -> list[Any] | None:
     return rows[-1] if rows else None
 
 
-def _settings(files: Sequence[LoadedFile], users: Sequence[LoadedFile]) -> dict[str, Any]:
+def _settings(keys: Iterable[ConfigKey], files: Sequence[LoadedFile]) -> dict[str, Any]:
+    """Combine the plain values of all files as the table of keys says."""
     settings: dict[str, Any] = {}
-    for file in files:
-        settings |= {key: file.content[key] for key in _NEAREST if key in file.content}
-    for file in users:
-        settings |= {key: file.content[key] for key in _USERS if key in file.content}
-    changes = [file.content["changes"] for file in users if "changes" in file.content]
-    if changes:
-        settings["changes"] = "hold" if "hold" in changes else "note"
-    # A project's file can only lower these two; an administrator's counts anyway.
-    for file in sorted(files, key=lambda file: (file.strength is RuleStrength.MANAGED, file.is_projects)):
-        budget, memory = file.content.get("context_budget"), file.content.get("memory", {}).get("enabled")
-        if budget is not None:
-            before = settings.get("context_budget")
-            lowers = file.is_projects and before is not None
-            settings["context_budget"] = min(budget, before) if lowers else budget
-        if memory is not None:
-            settings["memory"] = memory
+    for key in keys:
+        given = [file for file in files if key.name in file.content]
+        values = [file.content[key.name] for file in given]
+        if not values:
+            continue
+        if isinstance(key.type, Tables):
+            settings[key.name] = {name: table for value in values for name, table in value.items()}
+        elif isinstance(key.type, Table):
+            tables = [LoadedFile(file.file, file.content[key.name]) for file in given]
+            settings[key.name] = _settings(key.type.keys, tables)
+        elif key.merge is Merge.ADD:
+            settings[key.name] = [*dict.fromkeys(item for value in values for item in value)]
+        elif key.merge is Merge.LEAST:
+            # A project's file only lowers what the user says, or what holds by default.
+            if key.default and all(file.is_projects for file in given) and type(values[0]) is int:
+                values.append(int(key.default.replace(",", "")))
+            order = key.type.order if isinstance(key.type, Value) else ()
+            settings[key.name] = min(values, key=order.index if order else None)
+        else:
+            settings[key.name] = values[-1]
     return settings
-
-
-def _extra(files: Iterable[LoadedFile]) -> dict[str, Any]:
-    """Merge the keys of extensions: tables key by key, lists one after the other, others by strength."""
-    extra: dict[str, Any] = {}
-    for file in files:
-        for key, value in file.content.items():
-            before = extra.get(key)
-            if key in _KNOWN:
-                continue
-            if isinstance(value, dict) and isinstance(before, dict):
-                extra[key] = {**before, **value}
-            elif isinstance(value, list) and isinstance(before, list):
-                extra[key] = [*before, *value]
-            else:
-                extra[key] = value
-    return extra
 
 
 def _lock(file: LoadedFile) -> list[Any]:

@@ -40,6 +40,7 @@ class Accepted(NamedTuple):
     entry: str | None  # digest of the server's entry that listed it
     by: str
     at: int
+    danger: int | None = None  # that the definition states
 
 
 class CatalogRow(NamedTuple):

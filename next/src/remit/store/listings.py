@@ -44,7 +44,7 @@ class KnownList(NamedTuple):
 
     is_stored: bool = False  # a file declares it
     listed_entry: str | None = None  # digest of its entry at the last listing; None: never listed
-    is_plugin_listed: bool = False  # some server of its plugin was listed
+    is_plugin_listed: bool = False  # a server that its plugin had before this one was listed
     accepted: Mapping[str, Accepted] = {}  # by canonical name; its instructions by its own
     definitions: Mapping[str, KnownDefinition] = {}  # by digest
 
@@ -84,7 +84,7 @@ class ListingStore:
         if server is None:
             return KnownList(definitions=definitions)
         scope = scope_parameters(workspace)
-        plugin = {"plugin": declaration.plugin, "client": declaration.client}
+        plugin = {"plugin": declaration.plugin, "client": declaration.client, "server_id": server.id}
         pins = self._database.rows("pins_of_server", server_id=server.id, **scope)
         return KnownList(
             True,
