@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from remit.clients import Effect
 from remit.decision import LaunchFlags, Status
 from remit.files import Edit, EditedFile, Format, apply_edits
@@ -39,12 +40,13 @@ def test_project_files_count_here_and_in_every_directory_above_the_repository_to
 def test_a_flat_map_of_servers_and_a_map_of_another_type_declare_nothing_and_say_why(
     home: Home, shop: Path
 ) -> None:
-    for content, reason in (
+    wrong: list[tuple[object, str]] = [
         ({"ledger": {"command": "x"}}, "`mcpServers` is missing"),
         ([], "expected an object, found a list"),
         ({"mcpServers": []}, "mcpServers: expected an object, found a list"),
         ('{"mcpServers": {}} // note', "not valid JSON: Extra data"),
-    ):
+    ]
+    for content, reason in wrong:
         home.write(shop / ".mcp.json", content)
         assert reasons(home.read(shop)) == [reason]
 
@@ -346,7 +348,7 @@ def test_servers_that_agents_list_but_no_file_declares_are_named(home: Home, sho
 def test_what_a_repository_lets_the_client_run_is_listed_without_secrets(home: Home, shop: Path) -> None:
     token = "ghp_" + "k3J9x" * 6
     hook = {"command": "/bin/sh", "args": ["-c", "touch x", 3]}
-    content = {
+    content: dict[str, object] = {
         "hooks": {"Stop": [{"hooks": [hook, {"type": "prompt"}]}], "Start": {}},
         "statusLine": {"command": f"./status.sh --token {token} " + "x " * 20},
         "apiKeyHelper": {},
@@ -452,12 +454,7 @@ def test_what_remit_wrote_is_no_denial_and_what_the_user_wrote_is(home: Home, sh
     home.write(SETTINGS, {"permissions": {"deny": ["Bash"]}})
     home.write(".claude/skills/ship/SKILL.md", "---\ndescription: ships\n---\n")
     key = ("projects", str(shop), "disabledMcpServers")
-    edit(
-        home,
-        STATE,
-        Edit(("mcpServers", "remit"), GATEWAY),
-        Edit(key, "git", is_item=True, switches="git"),
-    )
+    edit(home, STATE, Edit(("mcpServers", "remit"), GATEWAY), Edit(key, "git", is_item=True, switches="git"))
     edit(
         home,
         SETTINGS,

@@ -1,8 +1,9 @@
-"""Commands, skills and subagents of Claude Code and klaude: names, descriptions, precedence, profiles, limits."""
+"""Commands, skills and subagents of Claude Code and klaude: names, descriptions, precedence, profiles."""
 
 from pathlib import Path
 
 import pytest
+
 from remit.clients import ClientReading
 from remit.decision import AgentProfile, Kind, Launch
 from support.homes import Home, reasons, servers, statuses

@@ -1,8 +1,10 @@
 """Claude Code's plugins: which are on, where their copies lie, what they bring, and what policies allow."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 from support.homes import Home, loaded, reasons, servers, statuses
 
 PLUGINS = ".claude/plugins"
@@ -188,8 +190,7 @@ def test_a_plugins_server_yields_to_an_enabled_one_with_the_same_command(home: H
     home.write(".claude.json", servers("spell"))
     assert loaded(home.read(shop)) == ["global spell", "plugin quill@orchard"]
     home.write(
-        ".claude.json",
-        {**servers("spell"), "projects": {str(shop): {"disabledMcpServers": ["spell"]}}},
+        ".claude.json", {**servers("spell"), "projects": {str(shop): {"disabledMcpServers": ["spell"]}}}
     )
     assert loaded(home.read(shop)) == ON
 
@@ -236,7 +237,7 @@ def test_a_plugins_paths_are_part_of_its_entries_and_tell_two_plugins_apart(home
 def test_commands_and_agents_of_a_manifest_replace_the_folders_and_skills_add(home: Home, shop: Path) -> None:
     switch(home, quill=True)
     text = "---\nname: n\ndescription: d\n---\n"
-    manifest = {"commands": ["./more"], "agents": "./more/a.md", "skills": ["./extra"]}
+    manifest: dict[str, Any] = {"commands": ["./more"], "agents": "./more/a.md", "skills": ["./extra"]}
     folder = Path(add_copy(home, "1.0.0", **manifest))
     for name in ("commands/x", "agents/y", "skills/s/SKILL", "more/z", "more/a", "extra/SKILL"):
         home.write(folder / f"{name}.md", text)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from support.homes import Home, outcome, reasons
 
 USER = ".codex/config.toml"

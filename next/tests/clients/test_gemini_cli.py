@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from support.homes import Home, command, outcome, reasons, servers, statuses, winner
 
 USER = ".gemini/settings.json"

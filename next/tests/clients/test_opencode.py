@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.git import git
 from support.homes import Home, outcome, reasons
 

@@ -4,6 +4,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from remit.clients import CLIENTS, client_called, is_on_machine, marker
 from remit.decision import LaunchFlags
 from support.homes import Home, loaded, outcome, servers, statuses, winner
@@ -16,11 +17,7 @@ COPILOT = ".copilot/mcp-config.json"
 
 @pytest.mark.parametrize(
     ("client", "file", "user"),
-    [
-        ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
-        ("kiro", KIRO, KIRO),
-        ("roo", ".roo/mcp.json", ROO),
-    ],
+    [("cursor", ".cursor/mcp.json", ".cursor/mcp.json"), ("kiro", KIRO, KIRO), ("roo", ".roo/mcp.json", ROO)],
 )
 def test_the_nearest_of_a_projects_files_wins_and_all_of_them_over_the_users(
     home: Home, shop: Path, client: str, file: str, user: str

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from remit.clients import Scanner, SettingsFacts, declaration_line, line_of
 from remit.decision import REMIT, Declaration, Face, Kind, Resolved, Scope, View, server_name
 from remit.files import Edit, Format, apply_edits

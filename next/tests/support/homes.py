@@ -1,4 +1,4 @@
-"""A user's machine in a temporary directory: a home, projects, an administrator's files, and their readings."""
+"""A user's machine in a temporary directory: a home, projects, an administrator's files, and readings."""
 
 import json
 from collections.abc import Mapping

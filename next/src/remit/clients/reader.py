@@ -470,16 +470,9 @@ def plugin_row(
     origin: EntryOrigin, name: str, *, status: Status, description: str | None = None
 ) -> Declaration:
     """Declare the row of a plugin."""
-    place = (origin.client, Kind.PLUGIN, Scope.PLUGIN, origin.project_hash)
+    place = (origin.client, Kind.PLUGIN, Scope.PLUGIN, origin.project_hash, None, None, None)
     return Declaration(
-        *place,
-        dir=None,
-        agent=None,
-        server=None,
-        name=storable_text(name),
-        source=origin.source,
-        description=description,
-        status=status,
+        *place, storable_text(name), source=origin.source, description=description, status=status
     )
 
 
