@@ -56,6 +56,6 @@ async def test_a_cancelled_request_gets_no_answer() -> None:
         assert (await client.read())["id"] == 3
         client.write({"jsonrpc": "2.0", "id": 4, "method": "slow"})
         client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}})
-        client.write({"jsonrpc": "2.0", "id": 4, "method": "quick"})
-        assert await client.read() == {"jsonrpc": "2.0", "id": 4, "result": {"did": "quick"}}
+        client.write({"jsonrpc": "2.0", "id": 5, "method": "quick"})
+        assert await client.read() == {"jsonrpc": "2.0", "id": 5, "result": {"did": "quick"}}
     assert session.cancelled == ["slow"]

@@ -107,8 +107,8 @@ class ScriptedServer:
     """A server whose answers are functions of the parameters; a list of them answers once each."""
 
     def __init__(self, methods: Mapping[str, Any], **opening: Any) -> None:
-        self.methods = {"initialize": {"protocolVersion": "2025-11-25", "capabilities": {}, **opening}}
-        self.methods |= methods
+        opened: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}, **opening}
+        self.methods: dict[str, Any] = {"initialize": opened, **methods}
         self.heard: list[tuple[str, Params]] = []
         self.peer: Peer
         self.socket: socket.socket
@@ -117,11 +117,11 @@ class ScriptedServer:
         """Close the wire."""
         self.socket.shutdown(socket.SHUT_RDWR)
 
-    def answer(self, request: Incoming) -> Answer | Coroutine[Any, Any, Answer]:
+    def answer(self, request: Incoming) -> Any:
         self.heard.append((request.method, request.params))
         if request.method not in self.methods:
             raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
-        answer = self.methods[request.method]
+        answer: Any = self.methods[request.method]
         return answer(request.params) if callable(answer) else answer
 
     def take(self, method: str, params: Answer, pending: Pending | None) -> None:  # noqa: ARG002

@@ -17,19 +17,21 @@ In a client's role, `connect` gives a `ServerConnection`. In a server's role, a 
   is written as JSON only once.
 """
 
+# pyright: reportUnusedImport=false
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from remit.protocol.broadcast import Broadcaster, CoalescingQueue
     from remit.protocol.caller import RELAYED, Caller, require_capability
     from remit.protocol.eras import RULES, ClientEra, Era, Handshake, Rules, era_of, without_envelope
     from remit.protocol.header_parameters import header_map, schema_fault
-    from remit.protocol.http_client import open_http, open_sse
+    from remit.protocol.http_client import open_client, open_http, open_sse, parse_url, send_within_origin
     from remit.protocol.lines import LineTransport
     from remit.protocol.messages import (
         ELICITATION_COMPLETE,
         LIST_METHODS,
         LOG_LEVELS,
         SUBSCRIPTION_KEY,
+        VERSION_KEY,
         Answer,
         DisconnectedError,
         ErrorCode,
@@ -67,85 +69,27 @@ if TYPE_CHECKING:
         connect,
     )
 
-__all__ = [
-    "CLIENT_LIMITS",
-    "ELICITATION_COMPLETE",
-    "LIST_METHODS",
-    "LOG_LEVELS",
-    "PARTS",
-    "RELAYED",
-    "RULES",
-    "SERVER_LIMITS",
-    "SUBSCRIPTION_KEY",
-    "Answer",
-    "Broadcaster",
-    "Caller",
-    "ClientEra",
-    "CoalescingQueue",
-    "DisconnectedError",
-    "Era",
-    "ErrorCode",
-    "Handler",
-    "Handshake",
-    "Id",
-    "Incoming",
-    "JsonRpcError",
-    "Limits",
-    "LineTransport",
-    "LostError",
-    "OnChange",
-    "Params",
-    "Peer",
-    "PeerError",
-    "Pending",
-    "ProtocolError",
-    "RawJson",
-    "RawLists",
-    "RefusedError",
-    "Rules",
-    "ServerConnection",
-    "ServerTransport",
-    "SessionExpiredError",
-    "Tasks",
-    "Transport",
-    "UnreachableError",
-    "connect",
-    "decode",
-    "encode",
-    "era_of",
-    "header_map",
-    "is_at_least",
-    "open_http",
-    "open_sse",
-    "require_capability",
-    "schema_fault",
-    "without_envelope",
-]
-
-_HOMES = {
+_MODULES = {
     "broadcast": "Broadcaster CoalescingQueue",
-    "caller": "Caller RELAYED require_capability",
-    "eras": "ClientEra Era Handshake RULES Rules era_of without_envelope",
+    "caller": "RELAYED Caller require_capability",
+    "eras": "RULES ClientEra Era Handshake Rules era_of without_envelope",
     "header_parameters": "header_map schema_fault",
-    "http_client": "open_http open_sse",
+    "http_client": "open_client open_http open_sse parse_url send_within_origin",
     "lines": "LineTransport",
-    "messages": (
-        "Answer DisconnectedError ELICITATION_COMPLETE ErrorCode Id JsonRpcError LIST_METHODS LOG_LEVELS "
-        "LostError Params PeerError ProtocolError RawJson RefusedError "
-        "SUBSCRIPTION_KEY SessionExpiredError UnreachableError decode encode is_at_least"
-    ),
-    "peer": "CLIENT_LIMITS Handler Incoming Limits Peer Pending SERVER_LIMITS Tasks Transport",
-    "server_connection": "OnChange PARTS RawLists ServerConnection ServerTransport connect",
+    "messages": "ELICITATION_COMPLETE LIST_METHODS LOG_LEVELS SUBSCRIPTION_KEY VERSION_KEY Answer"
+    " DisconnectedError ErrorCode Id JsonRpcError LostError Params PeerError ProtocolError RawJson"
+    " RefusedError SessionExpiredError UnreachableError decode encode is_at_least",
+    "peer": "CLIENT_LIMITS SERVER_LIMITS Handler Incoming Limits Peer Pending Tasks Transport",
+    "server_connection": "PARTS OnChange RawLists ServerConnection ServerTransport connect",
 }
+_HOMES = {name: f"remit.protocol.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    """Load the module of a name on first use: a gateway needs few of them before it has answered."""
-    from importlib import import_module
+    if name in _HOMES:
+        from importlib import import_module
 
-    for module, names in _HOMES.items():
-        if name in names.split():
-            value = getattr(import_module(f"remit.protocol.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(name)
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module `remit.protocol` has no attribute `{name}`")

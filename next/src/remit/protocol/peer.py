@@ -7,7 +7,7 @@ which cost a third of anyio's.
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -15,7 +15,6 @@ import anyio
 
 from remit.errors import RemitError
 from remit.protocol.messages import (
-    TOO_LONG,
     UNREADABLE,
     Answer,
     ErrorCode,
@@ -27,7 +26,7 @@ from remit.protocol.messages import (
     ProtocolError,
     unreadable_answer,
 )
-from remit.text import as_object
+from remit.text import as_list, as_object
 
 FLOOD = "floods Remit with messages"
 NOISE = "writes output that is not MCP"
@@ -37,18 +36,20 @@ _logger = logging.getLogger(__name__)
 
 
 class Limits(NamedTuple):
-    """How much the other side may do, and whether it must keep to the protocol."""
+    """How much the other side may do."""
 
-    is_strict: bool  # invalid messages are answered with errors, and one that does not read is not read from
-    burst: float  # unsolicited messages
-    per_second: float  # of them, after a burst
-    noise: int  # bytes in a row that are not messages; some servers print logs to stdout
-    replies: int  # to it that it has not read
-    drain: float  # seconds to answer its requests once it has closed its stream, and to write the answers
+    is_strict: bool  # its invalid messages are answered with errors, and while it does not read, nor do we
+    drain: float = (
+        0.0  # seconds to answer its requests once it has closed its stream, and to write the answers
+    )
+    burst: float = 5_000.0  # unsolicited messages
+    per_second: float = 500.0  # of them, after a burst
+    noise: int = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
+    replies: int = 1_000  # that it has not read
 
 
-CLIENT_LIMITS = Limits(True, math.inf, math.inf, 0, 2**31, drain=1.5)  # of a client, for the server's role
-SERVER_LIMITS = Limits(False, 5_000, 500.0, 2**20, 1_000, drain=0)  # of a server, for the client's role
+CLIENT_LIMITS = Limits(True, 1.5, burst=math.inf, replies=2**31)  # of a client, for the role of a server
+SERVER_LIMITS = Limits(False)
 
 
 class Tasks:
@@ -56,7 +57,7 @@ class Tasks:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> "Tasks":
         return self
@@ -64,20 +65,20 @@ class Tasks:
     async def __aexit__(self, *_: object) -> None:
         await end(self._running)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run work until it ends, or all are ended."""
         task = self._loop.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._note_end)
         return task
 
-    def _note_end(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _logger.error("a task failed", exc_info=error)
 
 
-async def end(tasks: set[asyncio.Task[None]]) -> None:
+async def end(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Cancel tasks, and wait briefly until they have released what they hold."""
     ending = [task for task in tasks if task is not asyncio.current_task()]
     for task in ending:
@@ -91,19 +92,19 @@ class Pending:
     """A request to the other side that waits for its answer."""
 
     __slots__ = (
-        *("_clock", "_deadline", "_loop", "_scope"),
-        *("answer", "arrived", "fault", "id", "size", "time_limit"),
+        *("_clock", "_deadline", "_loop", "answer", "arrived"),
+        *("fault", "id", "sending", "size", "time_limit"),
     )
 
     def __init__(self, number: int, time_limit: float | None = None) -> None:
         self.id = number
-        self.answer: Message | None = None
-        self.fault: Exception | None = None
-        self.size = 0  # bytes of the answer
         self.time_limit = time_limit  # seconds; `extend` restarts it
+        self.answer: Message | None = None
+        self.size = 0  # bytes of the answer
+        self.fault: Exception | None = None
+        self.sending: asyncio.Task[Any] | None = None  # for a transport that does not send at once
         self._loop = asyncio.get_running_loop()
         self.arrived: asyncio.Future[None] = self._loop.create_future()  # or it has failed, or taken too long
-        self._scope: anyio.CancelScope | None = None
         self._clock: asyncio.TimerHandle | None = None
         self._deadline = math.inf
 
@@ -117,28 +118,14 @@ class Pending:
         """Whether the answer or a failure has arrived."""
         return self.answer is not None or self.fault is not None
 
-    def start_clock(self) -> None:
-        """Start the time limit, after which `arrived` is set without an answer."""
-        if self.time_limit is not None:
-            self._deadline = self._loop.time() + self.time_limit
-            self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
-
-    def within_limit(self) -> anyio.CancelScope:
-        """Start the time limit, and return a scope that it cancels, for work that `arrived` does not end."""
-        self._scope = anyio.CancelScope()
-        self.start_clock()
-        return self._scope
-
     def extend(self) -> None:
-        """Restart the time limit, unless it is paused."""
-        if self.is_paused:
-            self._deadline = math.inf
-        elif self._clock is None:
-            self.start_clock()
-        elif self.time_limit is not None:
-            self._deadline = self._loop.time() + self.time_limit
+        """Start the time limit again, unless it is paused; after it, `arrived` is set without an answer."""
+        if self.time_limit is not None:
+            self._deadline = math.inf if self.is_paused else self._loop.time() + self.time_limit
+            if self._clock is None and not self.is_paused:
+                self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
 
-    def take_answer(self, message: Message, size: int = 0) -> None:
+    def take_answer(self, message: Message, size: int) -> None:
         """Store the answer."""
         self.answer, self.size = message, size
         self._arrive()
@@ -160,16 +147,17 @@ class Pending:
             raise self.fault
         if self.answer is None:
             raise TimeoutError
-        error = self.answer.get("error")
-        if error is not None:
+        if (error := self.answer.get("error")) is not None:
             raise JsonRpcError.from_object(error)
         return as_object(self.answer.get("result"))
 
-    def stop_clock(self) -> None:
-        """End the time limit."""
+    def close(self) -> None:
+        """End the time limit, and what still sends."""
         self.time_limit = None
         if self._clock is not None:
             self._clock.cancel()
+        if self.sending is not None and not self.is_over:
+            self.sending.cancel()
 
     def _arrive(self) -> None:
         if not self.arrived.done():
@@ -177,20 +165,17 @@ class Pending:
 
     def _look_at_clock(self) -> None:
         """Give up, or look again later if there was progress; while paused, do neither."""
-        if self._deadline == math.inf:
-            self._clock = None
-        elif self._loop.time() < self._deadline:
-            self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
-        else:
+        self._clock = None
+        if self._loop.time() >= self._deadline:
             self._arrive()
-            if self._scope is not None:
-                self._scope.cancel()
+        elif self._deadline != math.inf:
+            self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
 
 
 class Incoming:
     """A request from the other side."""
 
-    __slots__ = ("at_end", "has_started", "id", "is_cancelled", "method", "params", "pending", "task", "work")
+    __slots__ = ("at_end", "id", "is_cancelled", "method", "params", "pending", "task")
 
     def __init__(self, number: Id, method: str, params: Answer, pending: Pending | None) -> None:
         self.id = number
@@ -200,42 +185,40 @@ class Incoming:
         self.at_end: Answer | None = (
             None  # the answer once the connection ends; a handler sets it for a stream
         )
-        self.task: asyncio.Task[None] | None = None
-        self.work: Coroutine[Any, Any, Answer] | None = None
-        self.has_started = False
+        self.task: asyncio.Task[Answer] | None = None
         self.is_cancelled = False  # it needs no answer
+
+    def cancel(self) -> None:
+        """Cancel it; it gets no answer."""
+        if self.task is not None and not self.is_cancelled:
+            self.is_cancelled = True
+            self.task.cancel()
 
 
 class Transport(Protocol):
     """Turns bytes into messages, and messages into bytes."""
 
-    async def run(self, peer: "Peer") -> bool:
-        """Hand over messages until the stream ends; return whether the other side still reads."""
+    def attach(self, peer: "Peer") -> None:
+        """Set the peer that gets the messages."""
         ...
 
-    def request(self, message: Message, pending: Pending) -> Awaitable[None] | None:
-        """Send a request; return what to wait for within its time limit before its answer can arrive.
+    async def run(self) -> None:
+        """Hand over messages until the stream ends."""
+        ...
 
-        Raises:
-            LostError: the connection is gone.
-        """
+    def request(self, message: Message, pending: Pending) -> None:
+        """Send a request; fail it if that fails."""
         ...
 
     def send(self, message: Message) -> None:
         """Send a message that needs no answer, now or soon; if the connection is gone, do nothing."""
         ...
 
-    async def room(self) -> None:
-        """Wait until the other side has read enough of what was sent."""
-        ...
+    @property
+    def unsent(self) -> int: ...  # how many messages the other side has not read
 
     async def flush(self) -> None:
         """Wait until all that was sent is written, or nobody reads it."""
-        ...
-
-    @property
-    def unsent(self) -> int:
-        """How many messages the other side has not read."""
         ...
 
     async def close(self) -> None:
@@ -267,38 +250,33 @@ class Peer:
         self.tasks = tasks
         self.limits = limits
         self.pending: dict[int, Pending] = {}
+        self.running: dict[Id, Incoming] = {}
         self.fault: Exception | None = None
         self.lost = asyncio.Event()
         self.heard_at = monotonic()
         self.announces_cancellation = True  # else closing the stream of a request cancels it
+        self._loop = asyncio.get_running_loop()
         self._handler = handler
         self._last_id = 0
-        self._running: dict[Id, Incoming] = {}
         self._noise = 0
         self._tokens, self._counted_at = limits.burst, self.heard_at
+        transport.attach(self)
 
     async def run(self) -> None:
         """Receive messages until the stream ends, then answer what can still be answered."""
         fault: Exception = LostError()
         try:
-            if await self.transport.run(self) and self.limits.drain:
-                await self._drain()
+            await self.transport.run()
+            working = self._tasks(lambda request: request.at_end is None)
+            if working and self.limits.drain:
+                await asyncio.wait(working, timeout=self.limits.drain)
         except ProtocolError as error:
             fault = error
         finally:
             self.lose(fault)
-            tasks = {request.task for request in self._running.values() if request.task is not None}
-            for request in list(self._running.values()):
-                if not request.has_started:
-                    self._abandon(request)
-            await end(tasks)
+            await end(self._tasks(lambda _: True))
             with anyio.move_on_after(self.limits.drain, shield=True):
                 await self.transport.flush()
-
-    @property
-    def running(self) -> int:
-        """How many requests of the other side run."""
-        return len(self._running)
 
     async def request(
         self, method: str, params: Params | None = None, pending: Pending | None = None
@@ -318,20 +296,15 @@ class Peer:
             message["params"] = params
         self.pending[pending.id] = pending
         try:
-            rest = self.transport.request(message, pending)
-            if rest is None:
-                pending.start_clock()  # only now: the other side works already
-            else:
-                with pending.within_limit():
-                    await rest
+            self.transport.request(message, pending)
+            pending.extend()  # only now: the other side works already
             await pending.arrived
         finally:
-            pending.stop_clock()
+            pending.close()
             del self.pending[pending.id]
             if not pending.is_over and self.announces_cancellation:
-                self.notify(
-                    "notifications/cancelled", {"requestId": pending.id, "reason": "no longer needed"}
-                )
+                given_up = {"requestId": pending.id, "reason": "no longer needed"}
+                self.notify("notifications/cancelled", given_up)
         return pending.result()
 
     def next_id(self) -> int:
@@ -340,7 +313,7 @@ class Peer:
         return self._last_id
 
     def notify(self, method: str, params: Params | None = None) -> None:
-        """Send a notification; who sends many waits for `transport.room()`."""
+        """Send a notification; who sends many waits for `transport.flush()`."""
         message: Message = {"jsonrpc": "2.0", "method": method}
         if params:
             message["params"] = params
@@ -354,21 +327,11 @@ class Peer:
                 pending.fail(fault)
             self.lost.set()
 
-    def cancel(self, request: Incoming) -> None:
-        """Cancel a request of the other side, which gets no answer."""
-        if not request.is_cancelled and request.task is not None:
-            request.is_cancelled = True
-            if not request.has_started:
-                self._abandon(request)
-            request.task.cancel()
-
     def find(self, number: object) -> Pending | None:
         """Find the pending request of an id, which some servers return as text."""
-        if type(number) is int:
-            return self.pending.get(number)
         if isinstance(number, str) and number.isdecimal() and len(number) < 19:
-            return self.pending.get(int(number))
-        return None
+            number = int(number)
+        return self.pending.get(number) if type(number) is int else None
 
     def take(self, message: object, size: int, pending: Pending | None = None) -> None:
         """Take a message, which the stream of a request may have brought."""
@@ -376,25 +339,15 @@ class Peer:
             return
         if self.limits.is_strict and (words := _invalid(message)) is not None:
             number = as_object(message).get("id")
-            self._refuse(number if isinstance(number, str | int) else None, ErrorCode.INVALID_REQUEST, words)
-            return
-        if not isinstance(message, dict):
-            self._take_batch(message, size, pending)
-            return
-        self._noise = 0
-        self.heard_at = monotonic()
-        members = cast("Message", message)
-        method, number = members.get("method"), members.get("id")
-        if method is None:
-            self._take_answer(members, number, size)
-        elif isinstance(method, str) and self._count():
-            params = as_object(members.get("params"))
-            if number is None:
-                if method == "notifications/cancelled":
-                    self._take_cancellation(params.get("requestId"))
-                self._handler.take(method, params, pending)
-            else:
-                self._take_request(number, method, params, pending)
+            self._refuse(number if isinstance(number, str | int) else None, words)
+        elif not isinstance(message, dict):
+            self._count()
+            for item in as_list(message):  # a batch, which 2025-03-26 allowed
+                self.take(None if isinstance(item, list) else item, size, pending)
+        else:
+            self._noise = 0
+            self.heard_at = monotonic()
+            self._take(cast("Message", message), size, pending)
 
     def take_unreadable(self, line: bytes) -> None:
         """Take a line that is not JSON.
@@ -403,138 +356,121 @@ class Peer:
             ProtocolError: the other side does not speak the protocol.
         """
         if self.limits.is_strict:
-            self._refuse(None, ErrorCode.PARSE_ERROR, "this is not JSON")
+            self._refuse(None, "this is not JSON", ErrorCode.PARSE_ERROR)
             return
         is_answer, number = unreadable_answer(line)
-        if is_answer:
-            pending = None if number is None else self.pending.get(number)
-            if pending is not None:
-                pending.fail(ProtocolError(UNREADABLE))
-            elif self.pending:
-                raise ProtocolError(UNREADABLE)
-            return
-        self._noise += len(line)
+        pending = self.find(number)
+        if pending is not None:
+            pending.fail(ProtocolError(UNREADABLE))
+        elif is_answer and self.pending:
+            raise ProtocolError(UNREADABLE)
+        self._noise += 0 if is_answer else len(line)
         if self._noise > self.limits.noise:
             raise ProtocolError(NOISE)
 
-    def take_too_long(self, most: int) -> None:
-        """Take a line that is too long to read.
+    def reject(self, words: str, fault: ProtocolError) -> None:
+        """Refuse a line that cannot be taken.
 
         Raises:
-            ProtocolError: the other side is a server.
+            ProtocolError: the fault, of a side that cannot be told.
         """
         if not self.limits.is_strict:
-            raise ProtocolError(TOO_LONG)
-        self._refuse(None, ErrorCode.INVALID_REQUEST, f"the message is longer than {most} bytes")
+            raise fault
+        self._refuse(None, words)
 
-    def _take_batch(self, messages: object, size: int, pending: Pending | None) -> None:
-        """Take several messages at once, which 2025-03-26 allowed."""
-        self._count()
-        if isinstance(messages, list):
-            for message in cast("list[object]", messages):
-                self.take(None if isinstance(message, list) else message, size, pending)
+    def _take(self, message: Message, size: int, pending: Pending | None) -> None:
+        method, number = message.get("method"), message.get("id")
+        if method is None:
+            if (asked := self.find(number)) is not None:
+                asked.take_answer(message, size)
+            else:
+                self._count()
+        elif isinstance(method, str) and self._count():
+            params = as_object(message.get("params"))
+            if number is not None:
+                self._take_request(number, method, params, pending)
+                return
+            if method == "notifications/cancelled":
+                cancelled = _id_or_none(params.get("requestId"))
+                if cancelled is not None and cancelled in self.running:
+                    self.running[cancelled].cancel()
+            self._handler.take(method, params, pending)
 
-    def _take_answer(self, answer: Message, number: object, size: int) -> None:
-        pending = self.find(number)
-        if pending is None:
-            self._count()
-        else:
-            pending.take_answer(answer, size)
-
-    def _take_request(self, number: Any, method: str, params: Answer, pending: Pending | None) -> None:
+    def _take_request(self, value: object, method: str, params: Answer, pending: Pending | None) -> None:
+        number = _id_or_none(value)
         if self.transport.unsent >= self.limits.replies:
             self.lose(ProtocolError(FLOOD))
-        elif not isinstance(number, str | int | float):
-            self._refuse(None, ErrorCode.INVALID_REQUEST, "the id is neither text nor a number")
-        elif number in self._running:
-            self._refuse(number, ErrorCode.INVALID_REQUEST, "a request with this id is in progress")
+        elif number is None:
+            self._refuse(None, "the id is neither text nor a number")
+        elif number in self.running:
+            self._refuse(number, "a request with this id is in progress")
         else:
-            request = Incoming(cast("Id", number), method, params, pending)
+            request = Incoming(number, method, params, pending)
             try:
                 answer = self._handler.answer(request)
-            except JsonRpcError as error:
-                self._reply(number, {"error": error.as_object()})
+            except Exception as error:
+                self._reply(number, {"error": _as_object(error, method)})
                 return
             if isinstance(answer, dict):
                 self._reply(number, {"result": answer})
-            else:
-                request.work = answer
-                self._running[request.id] = request
-                request.task = self.tasks.start(self._serve(request, answer))
+                return
+            self.running[number] = request
+            request.task = self._loop.create_task(answer)
+            request.task.add_done_callback(lambda task: self._finish(request, task))
 
-    async def _serve(self, request: Incoming, work: Coroutine[Any, Any, Answer]) -> None:
-        request.has_started = True
-        try:
-            outcome: Message = {"result": await work}
-        except JsonRpcError as error:
-            outcome = {"error": error.as_object()}
-        except RemitError as error:
-            outcome = {"error": JsonRpcError.from_remit(error).as_object()}
-        except asyncio.CancelledError:
-            if not request.is_cancelled:
-                self._reply(request.id, _at_end(request))
-            raise
-        except Exception:  # a failed request must not take down the others
-            _logger.exception("`%s` failed", request.method)
-            outcome = {"error": JsonRpcError(ErrorCode.INTERNAL_ERROR, "Internal error").as_object()}
-        finally:
-            self._running.pop(request.id, None)
-        if not request.is_cancelled:
-            self._reply(request.id, outcome)
+    def _finish(self, request: Incoming, task: asyncio.Task[Answer]) -> None:
+        """Reply to a request that is over, even if the end of the connection interrupted it."""
+        del self.running[request.id]
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if request.is_cancelled:
+            return
+        if error is None:
+            self._reply(request.id, {"result": task.result()})
+        elif task.cancelled() and request.at_end is not None:
+            self._reply(request.id, {"result": request.at_end})
+        else:
+            self._reply(request.id, {"error": _as_object(error, request.method)})
 
-    def _abandon(self, request: Incoming) -> None:
-        """End a request whose task has not begun, and so cannot do it."""
-        if self._running.pop(request.id, None) is not None and request.work is not None:
-            request.work.close()
-            if not request.is_cancelled:
-                self._reply(request.id, _at_end(request))
-
-    async def _drain(self) -> None:
-        """Let requests finish that do not run until the connection ends."""
-        working = [
-            request.task
-            for request in self._running.values()
-            if request.at_end is None and request.task is not None
-        ]
-        if working:
-            await asyncio.wait(working, timeout=self.limits.drain)
-
-    def _take_cancellation(self, number: object) -> None:
-        if isinstance(number, str | int | float) and (request := self._running.get(cast("Id", number))):
-            self.cancel(request)
+    def _tasks(self, is_meant: Callable[[Incoming], bool]) -> list[asyncio.Task[Answer]]:
+        return [request.task for request in self.running.values() if request.task and is_meant(request)]
 
     def _reply(self, number: Id | None, outcome: Message) -> None:
         self.transport.send({"jsonrpc": "2.0", "id": number, **outcome})
 
-    def _refuse(self, number: Id | None, code: int, words: str) -> None:
+    def _refuse(self, number: Id | None, words: str, code: int = ErrorCode.INVALID_REQUEST) -> None:
         self._reply(number, {"error": JsonRpcError(code, words).as_object()})
 
     def _count(self) -> bool:
         """Count an unsolicited message; return False if there are too many."""
-        limits = self.limits
-        if limits.is_strict:
-            return True
         now = monotonic()
-        gained = (now - self._counted_at) * limits.per_second
-        self._tokens, self._counted_at = min(limits.burst, self._tokens + gained) - 1, now
+        gained = (now - self._counted_at) * self.limits.per_second
+        self._tokens, self._counted_at = min(self.limits.burst, self._tokens + gained) - 1, now
         if self._tokens < 0:
             self.lose(ProtocolError(FLOOD))
         return self._tokens >= 0
 
 
-def _at_end(request: Incoming) -> Message:
-    """Return the outcome of a request that the end of the connection interrupts."""
-    if request.at_end is not None:
-        return {"result": request.at_end}
-    return {"error": JsonRpcError(ErrorCode.CONNECTION_CLOSED, "Connection closed").as_object()}
+def _as_object(error: BaseException, method: str) -> Message:
+    """Return the `error` member for what ended a request."""
+    if isinstance(error, RemitError):
+        error = JsonRpcError.from_remit(error)
+    elif isinstance(error, asyncio.CancelledError):
+        error = JsonRpcError(ErrorCode.CONNECTION_CLOSED, "Connection closed")
+    elif not isinstance(error, JsonRpcError):  # a failed request must not take down the others
+        _logger.error("`%s` failed", method, exc_info=error)
+        error = JsonRpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
+    return error.as_object()
+
+
+def _id_or_none(value: object) -> Id | None:
+    return value if isinstance(value, str | int) else None
 
 
 def _invalid(message: object) -> str | None:
     """Say what is wrong with a message, if anything is."""
-    if not isinstance(message, dict):
-        is_batch = isinstance(message, list)
-        return "send one message per line, not a list" if is_batch else "this is not a JSON-RPC 2.0 message"
-    members = cast("Message", message)
+    if isinstance(message, list):
+        return "send one message per line, not a list"
+    members = as_object(message)
     number, params = members.get("id"), members.get("params")
     is_valid = (
         members.get("jsonrpc") == "2.0"

@@ -7,7 +7,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol
 
 import anyio
 
@@ -94,50 +94,46 @@ class ServerTransport(Transport, Protocol):
         ...
 
 
-class Call(Pending):
+class _Call(Pending):
     """A request for a caller, with the notifications and questions that arrive before the answer."""
 
     __slots__ = ("_inbox", "_notified", "caller", "on_acknowledged", "progress_token", "questions")
 
-    def __init__(self, number: int, caller: Caller | None = None, *, time_limit: float | None = None) -> None:
+    def __init__(self, number: int, caller: Caller | None, time_limit: float | None) -> None:
         super().__init__(number, time_limit)
         self.caller = caller
         self.progress_token: object = None  # the caller's own
         self.on_acknowledged: Callable[[], None] | None = None  # for a change stream
         self.questions: set[Incoming] = set()  # requests from the server to the caller
-        self._inbox: deque[tuple[str, Params]] | None = None
+        self._inbox: deque[tuple[str, Params]] = deque(maxlen=MAX_NOTIFICATIONS)
         self._notified: asyncio.Task[None] | None = None  # while the caller is notified
-
-    def notify(self, method: str, params: Params, tasks: Tasks) -> None:
-        """Notify the caller in a task, in the order of arrival."""
-        if self.caller is None:
-            return
-        if self._inbox is None:
-            self._inbox = deque(maxlen=MAX_NOTIFICATIONS)
-        self._inbox.append((method, params))
-        if self._notified is None or self._notified.done():
-            self._notified = tasks.start(self._notify_all(self.caller, self._inbox))
 
     @property
     def is_paused(self) -> bool:
         """Whether the caller is being asked."""
         return bool(self.questions)
 
+    def notify(self, method: str, params: Params, tasks: Tasks) -> None:
+        """Notify the caller in a task, in the order of arrival."""
+        if self.caller is not None:
+            self._inbox.append((method, params))
+            if self._notified is None or self._notified.done():
+                self._notified = tasks.start(self._notify_all(self.caller))
+
     async def flush(self) -> None:
         """Wait until the caller has received the notifications that came before the answer."""
         if self._notified is not None and not self._notified.done():
             await asyncio.wait([self._notified], timeout=_FLUSH_SECONDS)
 
-    def drop(self, peer: Peer) -> None:
+    def drop(self) -> None:
         """Drop pending notifications, and cancel open questions."""
-        if self._inbox is not None:
-            self._inbox.clear()
-        for question in [*self.questions]:
-            peer.cancel(question)
+        self._inbox.clear()
+        for question in self.questions:
+            question.cancel()
 
-    async def _notify_all(self, caller: Caller, inbox: deque[tuple[str, Params]]) -> None:
-        while inbox:
-            await _notify(caller, *inbox.popleft())
+    async def _notify_all(self, caller: Caller) -> None:
+        while self._inbox:
+            await _notify(caller, *self._inbox.popleft())
 
 
 class ServerConnection:
@@ -150,9 +146,8 @@ class ServerConnection:
         self._on_change = on_change
         self._log_level: object = None
         self._streams: ChangeStreams | None = None
-        self._messages = _ServerMessages(tasks, on_change)
+        self._messages = _ServerMessages(on_change)
         self._peer = self._messages.peer = Peer(transport, tasks, self._messages, SERVER_LIMITS)
-        self._peer.announces_cancellation = False  # of the handshake
         self.handshake = Handshake(Era.SESSION, "")  # until it is open
 
     @property
@@ -182,8 +177,9 @@ class ServerConnection:
     async def open(self, capabilities: Params, era: Era | None) -> None:
         """Perform the handshake, of which `connect` tells more."""
         self._tasks.start(self._peer.run())
-        offer = _Offer(self._peer, self._client, capabilities)
-        self.handshake = handshake = await offer.negotiate(self._transport.only_era or era)
+        self._peer.announces_cancellation = False
+        era = self._transport.only_era or era
+        self.handshake = handshake = await _negotiate(self._peer, self._client, capabilities, era)
         rules = RULES[handshake.era]
         self._transport.settle(handshake)
         self._peer.announces_cancellation = not (rules.cancels_by_closing and self._transport.closes_streams)
@@ -202,7 +198,7 @@ class ServerConnection:
         caller: Caller | None = None,
         time_limit: float | None = None,
     ) -> Answer:
-        """Send a request, and return the raw answer, in the era of the caller.
+        """Send a request, and return the raw answer; questions on the way go to the caller.
 
         Raises:
             JsonRpcError: the server answers with an error, or the caller refuses its questions.
@@ -210,21 +206,28 @@ class ServerConnection:
             TimeoutError: it does not answer in time.
         """
         params = params or {}
+        rules = RULES[self.handshake.era]
         if method in (SUBSCRIBE, UNSUBSCRIBE):
-            await self._subscribe(method, params)
+            uri = params.get("uri")
+            if not isinstance(uri, str):
+                raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is missing or invalid")
+            await self.follow(uri) if method == SUBSCRIBE else self.ignore(uri)
             return {}
-        if method == SET_LEVEL:
-            if method in RULES[self.handshake.era].missing:
-                return {}  # each request carries its own level
-            self._log_level = params.get("level")
-        elif caller is not None and caller.log_level not in (None, self._log_level):
-            await self._set_level(caller.log_level)
-        answer = await self._ask(method, params, caller, time_limit)
-        if caller is None or caller.takes_input_required or not _is_input_required(answer):
-            return answer
-        return await _complete_input(
-            answer, params, caller, lambda more: self._ask(method, more, caller, time_limit)
-        )
+        if SET_LEVEL not in rules.missing:
+            if method == SET_LEVEL:
+                self._log_level = params.get("level")
+            elif caller is not None and caller.log_level not in (None, self._log_level):
+                await self._set_level(caller.log_level)
+        elif method == SET_LEVEL:
+            return {}  # each request carries its own level
+
+        async def ask(more: Params) -> Answer:
+            return await self._ask(method, more, caller, time_limit)
+
+        answer = await ask(params)
+        if _is_input_required(answer) and caller is not None and not caller.takes_input_required:
+            return await _complete_input(answer, params, caller, ask)
+        return answer
 
     async def lists(self, parts: Collection[str] = PARTS, *, time_limit: float | None = None) -> RawLists:
         """Read lists, and raise what `request` raises, for the tools only.
@@ -234,18 +237,17 @@ class ServerConnection:
         lists: dict[str, list[Any]] = {}
 
         async def list_extra(part: str) -> None:
-            with anyio.move_on_after(min(time_limit or EXTRAS_SECONDS, EXTRAS_SECONDS)):
-                with suppress(JsonRpcError, PeerError):
-                    lists[part] = await self._list(part)
+            with (
+                anyio.move_on_after(min(time_limit or EXTRAS_SECONDS, EXTRAS_SECONDS)),
+                suppress(JsonRpcError, PeerError),
+            ):
+                lists[part] = await self._list(part)
 
         if "tools" in parts:
             with anyio.fail_after(time_limit):
                 lists["tools"] = await self._list("tools")
             self._transport.learn(lists["tools"])
-        async with Tasks() as extras:
-            listing = [extras.start(list_extra(part)) for part in parts if part != "tools"]
-            if listing:
-                await asyncio.wait(listing)
+        await asyncio.gather(*(list_extra(part) for part in parts if part != "tools"))
         return lists
 
     async def follow(self, uri: str) -> None:
@@ -260,28 +262,16 @@ class ServerConnection:
         if self._streams is not None:
             self._streams.ignore(uri)
         else:
-            self._tasks.start(self._unsubscribe(uri))
-
-    async def _subscribe(self, method: str, params: Params) -> None:
-        uri = params.get("uri")
-        if not isinstance(uri, str):
-            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is missing or invalid")
-        if method == SUBSCRIBE:
-            await self.follow(uri)
-        else:
-            self.ignore(uri)
-
-    async def _unsubscribe(self, uri: str) -> None:
-        with suppress(JsonRpcError, PeerError, TimeoutError):
-            await self._ask(UNSUBSCRIBE, {"uri": uri}, None, QUICK_SECONDS)
+            self._tasks.start(self._try(UNSUBSCRIBE, {"uri": uri}))
 
     async def _set_level(self, level: str | None) -> None:
-        if SET_LEVEL in RULES[self.handshake.era].missing:
-            return
         self._log_level = level
         if "logging" in self.handshake.capabilities:
-            with suppress(JsonRpcError, TimeoutError):
-                await self._ask(SET_LEVEL, {"level": level}, None, QUICK_SECONDS)
+            await self._try(SET_LEVEL, {"level": level})
+
+    async def _try(self, method: str, params: Params) -> None:
+        with suppress(JsonRpcError, PeerError, TimeoutError):
+            await self._ask(method, params, None, QUICK_SECONDS)
 
     async def _ask(
         self, method: str, params: Params, caller: Caller | None, time_limit: float | None
@@ -291,32 +281,32 @@ class ServerConnection:
             return await self._exchange(method, params, self._call(caller, time_limit))
         except JsonRpcError as error:
             if caller is not None and error.code == ErrorCode.URL_ELICITATION_REQUIRED:
-                self._messages.elicitations.note_required(error, caller)
+                for elicitation in as_list(as_object(error.data).get("elicitations")):
+                    self._messages.note_elicitation(as_object(elicitation), caller)
             if error.code != ErrorCode.HEADER_MISMATCH or method != "tools/call":
                 raise
         self._transport.learn(await self._list("tools"))
         return await self._exchange(method, params, self._call(caller, time_limit))
 
-    def _call(self, caller: Caller | None, time_limit: float | None) -> Call:
-        return Call(self._peer.next_id(), caller, time_limit=time_limit)
+    def _call(self, caller: Caller | None = None, time_limit: float | None = None) -> _Call:
+        return _Call(self._peer.next_id(), caller, time_limit)
 
-    async def _exchange(self, method: str, params: Params, call: Call) -> Answer:
+    async def _exchange(self, method: str, params: Params, call: _Call) -> Answer:
         try:
             answer = await self._peer.request(method, self._enveloped(params, call), call)
             await call.flush()
             return answer
         finally:
-            call.drop(self._peer)
+            call.drop()
 
-    def _enveloped(self, params: Params, call: Call) -> Params:
+    def _enveloped(self, params: Params, call: _Call) -> Params:
         """Replace what the caller's envelope says by our own."""
         handshake = self.handshake
         envelope = RULES[handshake.era].envelope(handshake.version, self._client, call.caller)
         if "_meta" not in params:
             return {**params, "_meta": envelope} if envelope else params
-        meta = {
-            name: value for name, value in as_object(params["_meta"]).items() if name not in ENVELOPE_KEYS
-        }
+        given = as_object(params["_meta"])
+        meta = {name: value for name, value in given.items() if name not in ENVELOPE_KEYS}
         if (token := meta.get("progressToken")) is not None:
             call.progress_token, meta["progressToken"] = token, call.id
         meta.update(envelope)
@@ -342,13 +332,12 @@ class ServerConnection:
         cursor: object = None
         size = 0
         while True:
-            call = self._call(None, None)
+            call = self._call()
             page = await self._exchange(method, {} if cursor is None else {"cursor": cursor}, call)
-            more, cursor = page.get(field), page.get("nextCursor")
-            size += call.size
-            if not isinstance(more, list):
+            if not isinstance(page.get(field), list):
                 raise ProtocolError(f"answers with something other than a list of {field}")
-            items.extend(cast("list[Any]", more))
+            items.extend(as_list(page[field]))
+            cursor, size = page.get("nextCursor"), size + call.size
             if len(items) > MAX_ITEMS:
                 raise ProtocolError(f"lists more than {MAX_ITEMS:,} {field}")
             if size > MAX_LIST_BYTES:
@@ -361,7 +350,7 @@ class ServerConnection:
 
     async def _listen(self, wanted: Params, on_acknowledged: Callable[[], None]) -> None:
         """Keep a change stream open until it ends."""
-        call = self._call(None, None)
+        call = self._call()
         call.on_acknowledged = on_acknowledged
         await self._exchange(LISTEN, {"notifications": wanted}, call)
 
@@ -375,12 +364,12 @@ async def connect(
     era: Era | None = None,
     on_change: OnChange = lambda _, __: None,
 ) -> AsyncGenerator[ServerConnection]:
-    """Perform the handshake in a server's role, and close the transport when the block ends.
+    """Open a connection in a client's role, and close the transport when the block ends.
 
     A known era saves the question for it. `on_change` hears of changed lists and resources.
 
     Raises:
-        JsonRpcError: the server answers with an error.
+        JsonRpcError: the server answers the handshake with an error.
         PeerError: it is lost, refuses, or violates the protocol.
     """
     async with Tasks() as tasks:
@@ -392,84 +381,63 @@ async def connect(
             await transport.close()
 
 
-class _Offer(NamedTuple):
-    """What a client offers in the handshake."""
-
-    peer: Peer
-    client: Params
-    capabilities: Params
-
-    async def negotiate(self, era: Era | None) -> Handshake:
-        """Try the latest era first, unless sessions are known to be needed, and fall back to those."""
-        stateless = RULES[Era.STATELESS]
-        version = None if era is Era.SESSION else stateless.latest
-        for _ in range(3):
-            if version is not None:
-                answer = await self._discover(version)
-                if isinstance(answer, Handshake):
-                    return answer
-                if answer is not None and answer != version:
-                    version = answer
-                    continue
-            try:
-                return await self._initialize()
-            except JsonRpcError as error:  # the server understood `server/discover`, but answered it too late
-                version = _named_version(error)
-                if version is None:
-                    raise
-        raise ProtocolError(_UNKNOWN_VERSION)
-
-    async def _initialize(self) -> Handshake:
-        rules = RULES[Era.SESSION]
-        offer = {
-            "protocolVersion": rules.latest,
-            "capabilities": dict(self.capabilities),
-            "clientInfo": dict(self.client),
-        }
-        answer = await self.peer.request(INITIALIZE, offer)
-        version = answer.get("protocolVersion")
-        if version not in rules.versions:
-            raise ProtocolError(_UNKNOWN_VERSION)
-        return _handshake(Era.SESSION, version, answer, answer.get("serverInfo"))
-
-    async def _discover(self, version: str) -> Handshake | str | None:
-        """Ask a server for its description.
-
-        Returns the version to try next if the server names one, and None if it belongs to another era.
-        """
-        meta = {VERSION_KEY: version, CLIENT_KEY: self.client, CAPABILITIES_KEY: dict(self.capabilities)}
-        pending = Pending(self.peer.next_id(), PROBE_SECONDS)
+async def _negotiate(peer: Peer, client: Params, capabilities: Params, era: Era | None) -> Handshake:
+    """Try the latest era first, unless sessions are known to be needed, and fall back to those."""
+    version = None if era is Era.SESSION else RULES[Era.STATELESS].latest
+    for _ in range(3):
+        if version is not None:
+            answer = await _discover(peer, client, capabilities, version)
+            if isinstance(answer, Handshake):
+                return answer
+            if answer is not None and answer != version:
+                version = answer
+                continue
         try:
-            answer = await self.peer.request(DISCOVER, {"_meta": meta}, pending)
-        except JsonRpcError as error:
-            common = _named_version(error)
-            is_unsupported = error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
-            if is_unsupported and common is None and not _names_session(error):
-                raise ProtocolError(_UNKNOWN_VERSION) from None
-            return common
-        except RefusedError as error:
-            if error.status in (401, 403):
+            return await _initialize(peer, client, capabilities)
+        except JsonRpcError as error:  # the server understood `server/discover`, but answered it too late
+            version = _named_version(error)
+            if version is None:
                 raise
-            return None
-        except (ProtocolError, TimeoutError):
-            if self.peer.fault is not None:
-                raise
-            return None
-        known = answer.get("supportedVersions")
-        if not isinstance(known, list) or version not in known:
-            return None
-        return _handshake(Era.STATELESS, version, answer, as_object(answer.get("_meta")).get(SERVER_KEY))
+    raise ProtocolError(_UNKNOWN_VERSION)
+
+
+async def _initialize(peer: Peer, client: Params, capabilities: Params) -> Handshake:
+    rules = RULES[Era.SESSION]
+    offer = {"protocolVersion": rules.latest, "capabilities": dict(capabilities), "clientInfo": dict(client)}
+    answer = await peer.request(INITIALIZE, offer)
+    version = answer.get("protocolVersion")
+    if version not in rules.versions:
+        raise ProtocolError(_UNKNOWN_VERSION)
+    return _handshake(Era.SESSION, version, answer, answer.get("serverInfo"))
+
+
+async def _discover(peer: Peer, client: Params, capabilities: Params, version: str) -> Handshake | str | None:
+    """Ask a server for its description.
+
+    Returns the version to try next if the server names one, and None if it belongs to another era.
+    """
+    meta = {VERSION_KEY: version, CLIENT_KEY: client, CAPABILITIES_KEY: dict(capabilities)}
+    try:
+        answer = await peer.request(DISCOVER, {"_meta": meta}, Pending(peer.next_id(), PROBE_SECONDS))
+    except JsonRpcError as error:
+        common, known = _named_version(error), as_list(as_object(error.data).get("supported"))
+        is_unsupported = error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION and known
+        if is_unsupported and common is None and RULES[Era.SESSION].common(known) is None:
+            raise ProtocolError(_UNKNOWN_VERSION) from None
+        return common
+    except (ProtocolError, RefusedError, TimeoutError) as error:
+        if peer.fault is not None or (isinstance(error, RefusedError) and error.status in (401, 403)):
+            raise
+        return None
+    if version not in as_list(answer.get("supportedVersions")):
+        return None
+    return _handshake(Era.STATELESS, version, answer, as_object(answer.get("_meta")).get(SERVER_KEY))
 
 
 def _handshake(era: Era, version: str, answer: Answer, server: object) -> Handshake:
     instructions = answer.get("instructions")
-    return Handshake(
-        era,
-        version,
-        as_object(answer.get("capabilities")),
-        as_object(server),
-        instructions if isinstance(instructions, str) else None,
-    )
+    told = instructions if isinstance(instructions, str) else None
+    return Handshake(era, version, as_object(answer.get("capabilities")), as_object(server), told)
 
 
 def _named_version(error: JsonRpcError) -> str | None:
@@ -479,20 +447,14 @@ def _named_version(error: JsonRpcError) -> str | None:
     return RULES[Era.STATELESS].common(as_object(error.data).get("supported"))
 
 
-def _names_session(error: JsonRpcError) -> bool:
-    known: object = as_object(error.data).get("supported")
-    return RULES[Era.SESSION].common(known) is not None or not isinstance(known, list)
-
-
 class _ServerMessages:
     """Routes what a server sends on its own: to the request it belongs to, its caller, or all listeners."""
 
     peer: Peer
 
-    def __init__(self, tasks: Tasks, on_change: OnChange) -> None:
-        self._tasks = tasks
+    def __init__(self, on_change: OnChange) -> None:
         self._on_change = on_change
-        self.elicitations = _UrlElicitations()
+        self._elicitations: OrderedDict[str, Caller] = OrderedDict()  # who was sent to which page
 
     def answer(self, request: Incoming) -> Answer | Coroutine[Any, Any, Answer]:
         """Answer a server's request through the caller of the request that it belongs to."""
@@ -501,52 +463,63 @@ class _ServerMessages:
         call = self._call_of(request.pending)
         if call is None or call.caller is None:
             raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
-        if self.peer.running >= MAX_QUESTIONS:
+        if len(self.peer.running) >= MAX_QUESTIONS:
             raise JsonRpcError(ErrorCode.INTERNAL_ERROR, "Too many questions at once")
         if request.method == "elicitation/create":  # noted now: its completion may follow at once
-            self.elicitations.note(request.params, call.caller)
+            self.note_elicitation(request.params, call.caller)
         return self._relay(request, call, call.caller)
 
     def take(self, method: str, params: Answer, pending: Pending | None) -> None:
         """Route a notification."""
+        tasks = self.peer.tasks
         if method in _CHANGES:
             self._on_change(method, {name: value for name, value in params.items() if name != "_meta"})
         elif method == "notifications/progress":
-            self._take_progress(method, params)
+            call = self.peer.find(params.get("progressToken"))
+            if isinstance(call, _Call):
+                call.extend()
+                if call.progress_token is not None:
+                    call.notify(method, {**params, "progressToken": call.progress_token}, tasks)
         elif method == "notifications/message":
             if (call := self._call_of(pending)) is not None:
-                call.notify(method, params, self._tasks)
+                call.notify(method, params, tasks)
         elif method == ELICITATION_COMPLETE:
-            if (caller := self.elicitations.pop_completed(params)) is not None:
-                self._tasks.start(_notify(caller, method, params))
+            caller = self._elicitations.pop(str(params.get("elicitationId")), None)
+            if caller is not None:
+                tasks.start(_notify(caller, method, params))
         elif method == "notifications/cancelled":
             ended = self.peer.find(params.get("requestId"))
-            if isinstance(ended, Call) and ended.on_acknowledged is not None:  # it ends a change stream
+            if isinstance(ended, _Call) and ended.on_acknowledged is not None:  # it ends a change stream
                 ended.fail(LostError())
         elif method == "notifications/subscriptions/acknowledged":
             call = pending or self.peer.find(as_object(params.get("_meta")).get(SUBSCRIPTION_KEY))
-            if isinstance(call, Call) and call.on_acknowledged is not None:
+            if isinstance(call, _Call) and call.on_acknowledged is not None:
                 call.on_acknowledged()
 
-    def _take_progress(self, method: str, params: Answer) -> None:
-        call = self.peer.find(params.get("progressToken"))
-        if isinstance(call, Call):
-            call.extend()
-            if call.progress_token is not None:
-                call.notify(method, {**params, "progressToken": call.progress_token}, self._tasks)
+    def note_elicitation(self, params: Params, caller: Caller) -> None:
+        """Remember the caller of an elicitation that names a URL, to be notified of its completion.
 
-    def _call_of(self, pending: Pending | None) -> Call | None:
+        A server names a URL in `elicitation/create`, or in an error that requires a visit first.
+        """
+        number = params.get("elicitationId")
+        if params.get("mode") == "url" and isinstance(number, str):
+            self._elicitations[number] = caller
+            self._elicitations.move_to_end(number)
+            if len(self._elicitations) > MAX_ELICITATIONS:
+                self._elicitations.popitem(last=False)
+
+    def _call_of(self, pending: Pending | None) -> _Call | None:
         """Return the call whose stream brought a message, or the latest if all are of one caller.
 
         Else nobody knows whose the message is.
         """
-        if isinstance(pending, Call):
+        if isinstance(pending, _Call):
             return pending
-        calls = [call for call in self.peer.pending.values() if isinstance(call, Call) and call.caller]
+        calls = [call for call in self.peer.pending.values() if isinstance(call, _Call) and call.caller]
         callers = {(call.caller.session, call.caller.name) for call in calls if call.caller}
         return calls[-1] if len(callers) == 1 else None
 
-    async def _relay(self, question: Incoming, call: Call, caller: Caller) -> Answer:
+    async def _relay(self, question: Incoming, call: _Call, caller: Caller) -> Answer:
         if call.id not in self.peer.pending:
             raise JsonRpcError(ErrorCode.INVALID_REQUEST, "the request is over that this question belongs to")
         call.questions.add(question)
@@ -556,35 +529,6 @@ class _ServerMessages:
         finally:
             call.questions.discard(question)
             call.extend()
-
-
-class _UrlElicitations:
-    """Remembers which caller was sent to which URL, so only that caller is notified of the completion.
-
-    A server names a URL in `elicitation/create`, or in an error that requires a visit first.
-    """
-
-    def __init__(self) -> None:
-        self._callers: OrderedDict[str, Caller] = OrderedDict()
-
-    def note(self, params: Params, caller: Caller) -> None:
-        """Remember the caller of an elicitation, if it names a URL."""
-        number = params.get("elicitationId")
-        if params.get("mode") == "url" and isinstance(number, str):
-            self._callers[number] = caller
-            self._callers.move_to_end(number)
-            if len(self._callers) > MAX_ELICITATIONS:
-                self._callers.popitem(last=False)
-
-    def note_required(self, error: JsonRpcError, caller: Caller) -> None:
-        """Remember the caller of a request that fails until URLs are visited."""
-        for elicitation in as_list(as_object(error.data).get("elicitations")):
-            self.note(as_object(elicitation), caller)
-
-    def pop_completed(self, params: Params) -> Caller | None:
-        """Remove and return the caller of a completed elicitation."""
-        number = params.get("elicitationId")
-        return self._callers.pop(number, None) if isinstance(number, str) else None
 
 
 async def _notify(caller: Caller, method: str, params: Params) -> None:
@@ -602,9 +546,8 @@ async def _complete_input(
     """Ask a caller for the required input and retry the request, until the server has all it needs."""
     pause = _FIRST_PAUSE
     for _ in range(MAX_ROUNDS):
-        questions = _questions(answer)
         more = dict(params)
-        if questions:
+        if questions := as_object(answer.get("inputRequests")):
             more["inputResponses"] = await _responses(questions, caller)
         else:
             await anyio.sleep(pause)
@@ -617,28 +560,19 @@ async def _complete_input(
     raise ProtocolError("does not stop asking")
 
 
-def _questions(answer: Answer) -> dict[str, tuple[str, Params]]:
-    questions: dict[str, tuple[str, Params]] = {}
-    required = as_object(answer.get("inputRequests"))
-    if len(required) > MAX_QUESTIONS:
-        raise ProtocolError(f"asks more than {MAX_QUESTIONS} questions at once")
-    for name, question in required.items():
-        method = as_object(question).get("method")
-        if not isinstance(method, str):
-            raise ProtocolError("asks something that cannot be read")
-        questions[name] = method, as_object(as_object(question).get("params"))
-    return questions
-
-
-async def _responses(questions: dict[str, tuple[str, Params]], caller: Caller) -> dict[str, Answer]:
+async def _responses(questions: Mapping[str, Any], caller: Caller) -> dict[str, Answer]:
     """Ask all questions at once; the first refusal ends the others."""
-    asked = {
-        name: asyncio.ensure_future(caller.ask(method, params))
-        for name, (method, params) in questions.items()
-    }
+    if len(questions) > MAX_QUESTIONS:
+        raise ProtocolError(f"asks more than {MAX_QUESTIONS} questions at once")
+    methods = [as_object(question).get("method") for question in questions.values()]
+    if not all(isinstance(method, str) for method in methods):
+        raise ProtocolError("asks something that cannot be read")
+    asked = [
+        asyncio.ensure_future(caller.ask(question["method"], as_object(question.get("params"))))
+        for question in questions.values()
+    ]
     try:
-        await asyncio.gather(*asked.values())
-        return {name: future.result() for name, future in asked.items()}
+        return dict(zip(questions, await asyncio.gather(*asked), strict=True))
     finally:
-        for future in asked.values():
+        for future in asked:
             future.cancel()
