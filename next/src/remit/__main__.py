@@ -3,7 +3,7 @@
 
 def main() -> None:
     """Run the command."""
-    from remit.cli.app import main as run
+    from remit.cli import main as run
 
     run()
 
