@@ -5,6 +5,7 @@ import time
 
 from remit.catalog import Registry
 from remit.clients import Scanner
+from remit.files import this_machine
 from remit.store import open_store
 
 
@@ -23,4 +24,4 @@ def open_registry() -> Registry:
     """Open the registry of this user."""
     home = os.path.expanduser("~")
     store = open_store(os.path.join(data_directory(), "remit.sqlite"))
-    return Registry(store, Scanner(store, home, clock), home)
+    return Registry(store, Scanner(store, this_machine(), clock), home)

@@ -84,7 +84,7 @@ def declare(store: Store, declaration: Declaration) -> None:
         definition(f"mcp__{declaration.server}__of_{declaration.digest}", declaration.server or "")
     )
     store.listings.keep(declaration, Offer([tool.definition]), [tool], workspace, 2)
-    store.trust.grant(declaration, "entry", workspace, 3)
+    store.trust.grant(declaration.key, "digest", "entry", workspace, 3)
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from remit.config import Comparison, Detector
 from remit.files import Machine, locate
-from remit.states import detectors
-from remit.states.detectors import Comparison, Detector, Look, Observation
+from remit.states import Look, Reading, detectors
 from support.git import git
 
 
@@ -24,7 +24,7 @@ def look_at(path: Path, **variables: str) -> Look:
     return Look(locate(str(path)), Machine("/nowhere", {"PATH": os.environ["PATH"], **variables}))
 
 
-def observe(detector: Detector, path: Path, **variables: str) -> Observation:
+def observe(detector: Detector, path: Path, **variables: str) -> Reading:
     return look_at(path, **variables).detect(detector, (str(path),))
 
 
@@ -51,11 +51,9 @@ def write(path: Path, text: str = "") -> Path:
 
 def test_any_of_several_files_is_enough(shop: Path) -> None:
     wanted = file("a.yaml", "sub/b.yaml", ".github/workflows/")
-    assert observe(wanted, shop) == Observation(
-        False, "no a.yaml or sub/b.yaml or .github/workflows/ in shop"
-    )
+    assert observe(wanted, shop) == Reading(False, "no a.yaml or sub/b.yaml or .github/workflows/ in shop")
     write(shop / "sub/b.yaml")
-    assert observe(wanted, shop) == Observation(True, "sub/b.yaml exists")
+    assert observe(wanted, shop) == Reading(True, "sub/b.yaml exists")
     (shop / "sub/b.yaml").unlink()
     (shop / ".github/workflows").mkdir(parents=True)
     assert truth(wanted, shop) is True
@@ -73,9 +71,9 @@ def test_a_path_that_ends_in_a_slash_is_a_directory_and_any_other_a_file(shop: P
 
 def test_what_is_not_a_regular_file_is_not_opened(shop: Path) -> None:
     os.mkfifo(shop / "pipe.json")
-    assert observe(file("pipe.json"), shop) == Observation(None, "pipe.json is not a regular file")
+    assert observe(file("pipe.json"), shop) == Reading(None, "pipe.json is not a regular file")
     value = Detector("value", ("pipe.json#a",))
-    assert observe(value, shop) == Observation(None, "pipe.json: not a regular file")
+    assert observe(value, shop) == Reading(None, "pipe.json: not a regular file")
 
 
 @pytest.mark.parametrize("name", ["link", "dir/file", "dir/sub/file"])
@@ -86,7 +84,7 @@ def test_no_link_leads_out_of_the_project(shop: Path, name: str) -> None:
     (shop / "dir").symlink_to(outside)
     (shop / "link").symlink_to(outside / "file")
     reason = f"{name}: a symbolic link leads out of the project"
-    assert observe(file(name), shop) == Observation(None, reason)
+    assert observe(file(name), shop) == Reading(None, reason)
 
 
 def test_a_link_inside_the_project_is_followed_and_one_in_a_circle_is_not(shop: Path) -> None:
@@ -144,7 +142,7 @@ def test_a_count_is_compared_with_a_number(sign: str, truths: tuple[bool, ...]) 
 def test_a_pattern_holds_by_its_count(shop: Path) -> None:
     write(shop / "a.md")
     write(shop / "b.md")
-    assert observe(pattern("*.md"), shop) == Observation(True, "2 match *.md", 2)
+    assert observe(pattern("*.md"), shop) == Reading(True, "2 match *.md", 2)
     assert truth(pattern("*.md", Comparison(">", 2)), shop) is False
     assert truth(pattern("*.txt"), shop) is False
 
@@ -187,7 +185,7 @@ def test_a_variable_is_set_or_has_a_value_which_is_never_shown(shop: Path) -> No
     assert truth(wanted, shop) is False
     assert truth(wanted._replace(equals="1"), shop, CI="1") is True
     other = observe(wanted._replace(equals="1"), shop, CI="hunter2")
-    assert other == Observation(False, "the variable CI has another value")
+    assert other == Reading(False, "the variable CI has another value")
 
 
 @pytest.mark.parametrize(
@@ -201,34 +199,34 @@ def test_a_variable_is_set_or_has_a_value_which_is_never_shown(shop: Path) -> No
 def test_a_file_has_a_value_which_is_never_shown(shop: Path, name: str, text: str) -> None:
     write(shop / name, text)
 
-    def value(keys: str, equals: str | int | None = None) -> Observation:
+    def value(keys: str, equals: str | int | None = None) -> Reading:
         return observe(Detector("value", (f"{name}#{keys}",), equals=equals), shop)
 
     assert value("scripts.test").truth is True
     assert value("scripts.test", "pytest").truth is True
-    assert value("scripts.test", "tox") == Observation(False, f"scripts.test in {name} is another value")
+    assert value("scripts.test", "tox") == Reading(False, f"scripts.test in {name} is another value")
     assert value("scripts.list.1", 2).truth is True
     assert value("scripts.list.0", True).truth is False
     for keys in ("scripts.list.9", "scripts.no", "scripts.test.x", "nothing"):
-        assert value(keys) == Observation(False, f"{name} has no {keys}")
+        assert value(keys) == Reading(False, f"{name} has no {keys}")
 
 
 def test_a_file_that_is_missing_broken_huge_or_elsewhere_has_no_value(shop: Path) -> None:
     wanted = Detector("value", ("a.json#x",))
-    assert observe(wanted, shop) == Observation(False, "there is no a.json")
+    assert observe(wanted, shop) == Reading(False, "there is no a.json")
     write(shop / "a.json", "{")
     assert truth(wanted, shop) is None
     write(shop / "a.json", json.dumps({"x": "y" * 2**20}))
     assert "bytes; at most" in observe(wanted, shop).reason
     (shop / "a.json").unlink()
     (shop / "a.json").symlink_to(write(shop.parent / "b.json", '{"x": 1}'))
-    assert observe(wanted, shop) == Observation(None, "a.json: a symbolic link leads out of the project")
+    assert observe(wanted, shop) == Reading(None, "a.json: a symbolic link leads out of the project")
 
 
 def test_entities_are_files_of_a_pattern_or_items_in_a_file(shop: Path) -> None:
     write(shop / "posts/a.md")
     write(shop / "a.json", '{"items": [1, 2, 3], "map": {"a": 1}, "text": "x"}')
-    assert observe(Detector("entities", ("posts/*.md",)), shop) == Observation(True, "1 match posts/*.md", 1)
+    assert observe(Detector("entities", ("posts/*.md",)), shop) == Reading(True, "1 match posts/*.md", 1)
     for keys, expected in (("items", 3), ("map", 1), ("text", 0), ("none", 0)):
         assert observe(Detector("entities", (f"a.json#{keys}",)), shop).amount == expected
     assert observe(Detector("entities", ("a.json#items",), Comparison("==", 3)), shop).truth is True
@@ -265,8 +263,8 @@ def test_a_merge_and_a_rebase_are_seen(shop: Path) -> None:
     write(shop / ".git/HEAD", "ref: refs/heads/main\n")
     write(shop / ".git/MERGE_HEAD")
     (shop / ".git/rebase-merge").mkdir()
-    assert observe(fact("merging"), shop) == Observation(True, "a merge is in progress")
-    assert observe(fact("rebasing"), shop) == Observation(True, "a rebase is in progress")
+    assert observe(fact("merging"), shop) == Reading(True, "a merge is in progress")
+    assert observe(fact("rebasing"), shop) == Reading(True, "a rebase is in progress")
 
 
 def test_without_a_repository_no_fact_of_git_holds(tmp_path: Path) -> None:
@@ -278,7 +276,7 @@ def test_a_planted_git_file_tells_nothing_of_another_project(shop: Path) -> None
     write(shop.parent / "other/.git/HEAD", "ref: refs/heads/secret\n")
     (shop / ".git").rmdir()
     write(shop / ".git", f"gitdir: {shop.parent}/other/.git\n")
-    assert observe(fact("branch"), shop) == Observation(None, "`.git` points at another place")
+    assert observe(fact("branch"), shop) == Reading(None, "`.git` points at another place")
     assert "secret" not in json.dumps(look_at(shop).variables(()))
 
 
@@ -300,13 +298,13 @@ def test_detectors_that_run_nothing_share_their_time(shop: Path) -> None:
     machine = Machine("/nowhere", {"PATH": os.environ["PATH"]})
     look = Look(locate(str(shop)), machine, seconds=1e-9)
     assert look.detect(file(".git/"), (str(shop),)).truth is True
-    late = Observation(None, "checking all states takes longer than 1e-09 s")
+    late = Reading(None, "checking all states takes longer than 1e-09 s")
     assert look.detect(file(".git/"), (str(shop),)) == late
     assert look.detect(Detector("command", ("true",), timeout=30), (str(shop),)).truth is True
 
 
 def test_a_failing_detector_makes_its_state_unknown(shop: Path) -> None:
-    assert observe(Detector("env", ()), shop) == Observation(None, "the detector failed: ValueError")
+    assert observe(Detector("env", ()), shop) == Reading(None, "the detector failed: ValueError")
 
 
 def test_a_projects_without_files_knows_only_pushed_states(shop: Path) -> None:

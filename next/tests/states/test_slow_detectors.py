@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from remit.config import Detector
 from remit.files import Machine, locate
-from remit.states.detectors import Detector, Look, Observation
+from remit.states import Look, Reading
 from remit.states.slow_detectors import ProgramResult, run
 from support.git import git
 
@@ -29,7 +30,7 @@ def shop(tmp_path: Path) -> Path:
     return path
 
 
-def observe(detector: Detector, path: Path, machine: Machine = MACHINE) -> Observation:
+def observe(detector: Detector, path: Path, machine: Machine = MACHINE) -> Reading:
     return Look(locate(str(path)), machine).detect(detector, (str(path),))
 
 
@@ -38,8 +39,8 @@ def python(*lines: str, timeout: float = 30) -> Detector:
 
 
 def test_a_program_holds_by_its_exit_code(shop: Path) -> None:
-    assert observe(python("raise SystemExit(0)"), shop) == Observation(True, f"{PYTHON} ended with 0")
-    assert observe(python("raise SystemExit(3)"), shop) == Observation(False, f"{PYTHON} ended with 3")
+    assert observe(python("raise SystemExit(0)"), shop) == Reading(True, f"{PYTHON} ended with 0")
+    assert observe(python("raise SystemExit(3)"), shop) == Reading(False, f"{PYTHON} ended with 3")
 
 
 def test_a_program_runs_in_its_directory_with_few_variables_and_no_gateway_starts_below_it(
@@ -55,7 +56,7 @@ def test_a_program_runs_in_its_directory_with_few_variables_and_no_gateway_start
 
 def test_no_shell_reads_a_command(shop: Path) -> None:
     reason = "true; touch ran cannot be started: no such file or directory"
-    assert observe(Detector("command", ("true; touch ran",), timeout=30), shop) == Observation(None, reason)
+    assert observe(Detector("command", ("true; touch ran",), timeout=30), shop) == Reading(None, reason)
     assert not (shop / "ran").exists()
     assert observe(Detector("command", ("a\0b",), timeout=1), shop).truth is None
 
@@ -66,7 +67,7 @@ CHILD = "import time; file = open('alive', 'w'); print(flush=True); time.sleep(5
 @pytest.mark.parametrize("is_hanging", [True, False])
 def test_a_program_is_ended_with_all_that_it_started(shop: Path, is_hanging: bool) -> None:
     os.mkfifo(shop / "alive")
-    observations: list[Observation] = []
+    observations: list[Reading] = []
     script = (
         "import subprocess, sys, time",
         f"child = subprocess.Popen([sys.executable, '-c', {CHILD!r}], stdout=subprocess.PIPE)",
@@ -105,13 +106,13 @@ DIRTY, CLEAN = (Detector("git", (name,), timeout=30) for name in ("dirty", "clea
 def test_git_tells_what_is_not_committed(shop: Path) -> None:
     assert (observe(DIRTY, shop).truth, observe(CLEAN, shop).truth) == (False, True)
     (shop / "a").touch()
-    assert observe(DIRTY, shop) == Observation(True, "there are uncommitted changes")
+    assert observe(DIRTY, shop) == Reading(True, "there are uncommitted changes")
     assert observe(CLEAN, shop).truth is False
 
 
 def test_a_repository_that_git_refuses_is_unknown_and_so_is_any_without_git(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    assert observe(DIRTY, tmp_path) == Observation(None, "git ended with 128")
+    assert observe(DIRTY, tmp_path) == Reading(None, "git ended with 128")
     without = Machine("/nowhere", {"PATH": "/nowhere"})
     assert observe(DIRTY, tmp_path, without).reason.startswith("git cannot be started")
 
@@ -166,17 +167,17 @@ def asking(url: str, timeout: float = 30) -> Detector:
 
 def test_a_server_holds_by_its_status_and_is_not_followed_elsewhere(shop: Path) -> None:
     with serving() as url:
-        assert observe(asking(url), shop) == Observation(True, "127.0.0.1 answers 200")
+        assert observe(asking(url), shop) == Reading(True, "127.0.0.1 answers 200")
         assert observe(asking(f"{url}/204"), shop).truth is True
         assert observe(asking(f"{url}/503"), shop).truth is False
-        assert observe(asking(f"{url}/302"), shop) == Observation(False, "127.0.0.1 answers 302")
+        assert observe(asking(f"{url}/302"), shop) == Reading(False, "127.0.0.1 answers 302")
 
 
 def test_a_server_that_is_absent_or_silent_is_unknown(shop: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         assert observe(asking(url, timeout=0.2), shop).truth is None
-    assert observe(asking(url), shop) == Observation(None, "127.0.0.1 cannot be reached")
+    assert observe(asking(url), shop) == Reading(None, "127.0.0.1 cannot be reached")
 
 
 def test_a_server_that_speaks_slowly_for_ever_is_left_at_the_time_limit(shop: Path) -> None:
@@ -195,7 +196,7 @@ def test_a_server_that_speaks_slowly_for_ever_is_left_at_the_time_limit(shop: Pa
         thread = threading.Thread(target=drip)
         thread.start()
         detector = asking(f"http://127.0.0.1:{slow.getsockname()[1]}/", timeout=0.3)
-        assert observe(detector, shop) == Observation(None, "127.0.0.1 did not answer within 0.3 s")
+        assert observe(detector, shop) == Reading(None, "127.0.0.1 did not answer within 0.3 s")
         is_over.set()
         thread.join()
 
@@ -211,5 +212,5 @@ def test_a_host_whose_name_is_never_resolved_is_left_at_the_time_limit(
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     detector = asking("http://shop.invalid/", timeout=0.1)
-    assert observe(detector, shop) == Observation(None, "shop.invalid did not answer within 0.1 s")
+    assert observe(detector, shop) == Reading(None, "shop.invalid did not answer within 0.1 s")
     is_over.set()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from time import process_time
 
 import apsw
 import pytest
@@ -31,8 +32,11 @@ from remit.store import (
     CompiledConfiguration,
     Problem,
     Reading,
+    Row,
+    SqliteDatabase,
     Store,
     StoredFile,
+    Value,
     make_definition,
 )
 from support.builders import BLOG, CLIENT, SHOP, context, declared
@@ -189,7 +193,7 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not() -> None:
         (True, lambda: store.listings.keep(GIT, offer._replace(prompts=[]), [prepared(LOG)], SHOP, 4)),
         (True, lambda: store.listings.keep(GIT, Offer(failure=Failure("gone")), [], SHOP, 5)),
         (False, lambda: store.listings.keep(GIT, Offer(failure=Failure("gone")), [], SHOP, 6)),
-        (True, lambda: store.trust.grant(GIT, "git-server", SHOP, 6)),
+        (True, lambda: store.trust.grant(GIT.key, "d", "git-server", SHOP, 6)),
         (True, lambda: store.trust.revoke(GIT.key, SHOP)),
         (True, lambda: store.trust.trust_part("/f", "x", "d", SHOP, 7)),
         (True, lambda: store.trust.revoke_part("/f", "x", SHOP)),
@@ -290,7 +294,7 @@ def test_trust_is_in_the_entry_that_was_shown() -> None:
     store = memory_store()
     scan(store, SHARED)
     assert row(store, SHARED.name).tool.is_trusted is False
-    store.trust.grant(SHARED, "runs shop", SHOP, 5)
+    store.trust.grant(SHARED.key, SHARED.digest or "", "runs shop", SHOP, 5)
     assert store.trust.entries(SHOP) == {SHARED.key: (SHARED.digest, "runs shop", 5)}
     assert store.trust.entries(BLOG) == {}
     assert row(store, SHARED.name).tool.is_trusted is True
@@ -306,7 +310,7 @@ def test_a_row_tells_what_was_accepted_and_what_is_listed_now() -> None:
     keep_list(store, GIT, prepared(changed, by=None, findings='["odd"]', inspector="1"), prepared(PUSH), at=3)
     log = row(store, "mcp__git__log")
     assert (log.definition, log.pin, log.findings) == (changed.digest, prepared(changed).pin, '["odd"]')
-    assert log.accepted == (prepared(LOG).pin, LOG.digest, GIT.digest, "sight", 2)
+    assert log.accepted == (prepared(LOG).pin, LOG.digest, GIT.digest, "sight", 2, None)
     assert (log.entry, log.listed_entry) == (GIT.digest, GIT.digest)
     assert [*store.catalog.definitions([LOG.digest, changed.digest], SHOP)] == [LOG.digest, changed.digest]
     store.trust.accept([(log.tool.key, LOG.digest)], "person", SHOP, 4)  # not what is listed now
@@ -328,14 +332,15 @@ def test_the_next_list_is_compared_with_what_is_known() -> None:
     assert store.listings.names(SHOP) == ({"git"}, {"mcp__git__log", "mcp__git__push"})
 
 
-def test_a_list_of_another_server_of_a_plugin_counts_as_one_before() -> None:
+def test_a_server_that_a_plugin_adds_knows_of_the_lists_before() -> None:
     store = memory_store()
-    one, two = (declared(label, Scope.PLUGIN, plugin="quill") for label in ("one", "two"))
-    one, two = one._replace(digest="1"), two._replace(digest="2")
+    one, two, three = (declared(label, Scope.PLUGIN, plugin="quill") for label in ("one", "two", "three"))
+    one, two, three = one._replace(digest="1"), two._replace(digest="2"), three._replace(digest="3")
     scan(store, one, two)
-    assert not store.listings.known(two, [], SHOP).is_plugin_listed
     keep_list(store, one, prepared(definition("mcp__plugin_quill_one__x", "one")))
-    known = store.listings.known(two, [], SHOP)
+    assert not store.listings.known(two, [], SHOP).is_plugin_listed  # both came with the plugin
+    store.scans.save(Reading([Resolved(item) for item in (one, two, three)], {"/files": "2"}), HERE, at=9)
+    known = store.listings.known(three, [], SHOP)
     assert (known.is_plugin_listed, known.listed_entry) == (True, None)
 
 
@@ -396,12 +401,33 @@ def test_forgetting_a_project_leaves_the_others() -> None:
     assert names(store, BLOG) == ["mcp__git__*"]
 
 
-@pytest.mark.long
-def test_a_large_catalog_is_read_fast_enough_for_a_command() -> None:
-    store = memory_store()
-    servers = [declared(f"s{number}", launch=Launch(command=str(number))) for number in range(100)]
-    scan(store, *servers)
-    for server in servers:
-        items = [definition(f"mcp__{server.server}__t{number}", server.server or "") for number in range(100)]
-        keep_list(store, server, *map(prepared, items))
-    assert len(tools(store)) == 10_100
+def test_a_list_of_thousands_takes_a_few_queries_and_few_times_as_long_to_read_as_its_rows() -> None:
+    database = CountingDatabase(":memory:")
+    store = Store(database)
+    scan(store, GIT)
+    items = [prepared(definition(f"mcp__git__t{number}")) for number in range(3_000)]
+    database.queries = 0
+    keep_list(store, GIT, *items)
+    assert database.queries < 20
+    query = {"workspace": SHOP.dir, "flags": "", "reach": "[]", "group": "", "project": SHOP.project.hash}
+    alone = quickest(lambda: database.rows("catalog", **query))
+    assert quickest(lambda: store.catalog.rows(context())) < 3.3 * alone
+
+
+class CountingDatabase(SqliteDatabase):
+    """Counts the queries it is asked for."""
+
+    queries = 0
+
+    def rows(self, query: str, /, **values: Value) -> list[Row]:
+        self.queries += 1
+        return super().rows(query, **values)
+
+
+def quickest(step: Callable[[], object]) -> float:
+    taken: list[float] = []
+    for _ in range(5):
+        start = process_time()
+        step()
+        taken.append(process_time() - start)
+    return min(taken)

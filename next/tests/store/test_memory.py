@@ -2,11 +2,12 @@
 
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from remit.decision import Workspace
-from remit.store import NewArtifact, Related, Store
+from remit.store import NewArtifact, Related, Store, open_store
 from support.builders import BLOG, SHOP
 from support.stores import memory_store, sql
 
@@ -250,6 +251,17 @@ def test_a_forgotten_project_takes_its_memory_and_its_words_with_it() -> None:
     assert sql(store, "select rowid from artifacts_by_word('tabs OR spaces')") == [(2,)]
     store.catalog.forget(SHOP.project)
     assert sql(store, "select rowid from artifacts_by_word('tabs OR spaces')") == []
+
+
+def test_the_words_of_an_erased_artifact_are_in_no_file(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "remit.sqlite"))
+    saved(store, "a", "Zebra")
+    saved(store, "b", "Yak")
+    store.artifacts.delete("a", SHOP)
+    content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert b"zebra" not in content.lower()
+    assert b"yak" in content.lower()
+    store.close()
 
 
 def test_vectors_of_tools_are_known_by_model_and_content() -> None:

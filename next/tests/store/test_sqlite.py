@@ -152,12 +152,24 @@ def test_a_failed_transaction_leaves_nothing_behind() -> None:
     assert database.revision() == 0
 
 
+def test_a_durable_store_is_on_the_disk_before_a_write_is_acknowledged() -> None:
+    databases = [SqliteDatabase(":memory:", durable=durable) for durable in (False, True)]
+    levels = [database._connection.pragma("synchronous") for database in databases]  # pyright: ignore[reportPrivateUsage]
+    assert levels == [1, 2]
+
+
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
     script = (
-        "import sys; from remit.store import SqliteDatabase\nsys.stdin.read(); SqliteDatabase(sys.argv[1])"
+        "import sys; from remit.store import SqliteDatabase\n"
+        "print(flush=True); sys.stdin.read(); SqliteDatabase(sys.argv[1])"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "remit.sqlite")]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe) for _ in range(8)]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
     for process in processes:
         assert process.stdin is not None
         process.stdin.close()

@@ -62,8 +62,13 @@ def test_one_process_detects_at_a_time_and_a_claim_from_the_future_does_not_coun
     assert claim("x", "other", SHOP, at=99, until=199)
     assert claim("x", "other", SHOP, at=199, until=9 * HOUR)
     assert claim("x", "other", SHOP, at=200, until=300)  # the clock was set back since
-    store.states.keep_observation("x", Observation("other", True, "", None, 250, 999), SHOP)
+    assert not claim("x", "other", SHOP, at=201, until=301)
+    observation = Observation("other", True, "", None, 250, 999)
+    store.states.keep_observation("x", observation, SHOP)
     assert claim("x", "other", SHOP, at=251, until=300)
+    assert store.states.known(SHOP).observed == {"x": observation}  # it is used meanwhile
+    assert claim("x", "another", SHOP, at=252, until=300)
+    assert store.states.known(SHOP).observed["x"].until == 0
 
 
 def test_a_change_of_states_is_counted_apart_from_catalogs() -> None:

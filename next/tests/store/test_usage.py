@@ -51,6 +51,9 @@ def test_what_hook_and_gateway_know_of_one_call_is_one_entry_and_one_use() -> No
     done = CALL._replace(call_id="c")
     for call in (asked, done, done, asked):
         store.calls.add([call], SHOP)
+    for call in (done, asked):
+        store.calls.add([call], BLOG)
+    assert store.calls.find(CallQuery(), BLOG) == [done._replace(agent="helper", session="s")]
     entry = done._replace(endpoint="hook", agent="helper", session="s")
     assert store.calls.find(CallQuery(), SHOP) == [entry]
     assert uses(store)["mcp__git__log"] == (1, "+")
@@ -75,6 +78,13 @@ def test_a_use_never_makes_or_widens_a_tool() -> None:
     assert uses(store)["mcp__git__log"] == (1, "+")
 
 
+def test_a_use_of_a_name_that_only_another_project_declares_is_seen_here() -> None:
+    store = memory_store()
+    scan(store, declared("mine", Scope.LOCAL))
+    store.calls.add([CALL._replace(tool="mcp__mine__*")], BLOG)
+    assert [(tool.name, tool.status) for tool in tools(store, BLOG)] == [("mcp__mine__*", Status.SEEN)]
+
+
 def test_what_a_project_says_of_a_tool_is_not_shown_in_another() -> None:
     store = memory_store()
     schema: dict[str, object] = {"type": "object"}
@@ -87,8 +97,6 @@ def test_what_a_project_says_of_a_tool_is_not_shown_in_another() -> None:
     found = store.catalog.definitions([digest], SHOP)[digest]
     assert json.loads(found.raw)["inputSchema"] == schema
     assert store.catalog.definitions([digest], BLOG) == {}
-    store.usage.forget_report("x", CLIENT, SHOP)
-    assert (names(store), names(store, BLOG)) == ([], ["x"])
 
 
 def test_calls_are_found_by_what_is_asked_for_newest_first() -> None:
@@ -152,7 +160,6 @@ def test_usage_is_told_by_name_hour_session_and_project() -> None:
         ("s2", CLIENT, two.called_at, two.called_at, 1, 1, 1),
         ("s1", CLIENT, one.called_at, one.called_at, 2, 0, 1),
     ]
-    assert store.usage.by_project() == [("/code/shop", SHOP.project.hash, 4, 1, two.called_at)]
     assert store.usage.first_seen(SHOP)[CLIENT, "mcp__git__log"] == 2
     assert (store.usage.totals(BLOG), store.usage.sessions(BLOG, 9)) == ([], [])
 

@@ -1,5 +1,38 @@
 """Every client that Remit knows: reads its files, installs into them, and takes that back."""
 
-from remit.clients.scan import Scanner
+# pyright: reportUnusedImport=false
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from remit.clients.fields import EntryError, EntryFields
+    from remit.clients.reader import (
+        ClientReading,
+        ExecutedSetting,
+        Ignored,
+        Kept,
+        MissingServer,
+        Mod,
+        SettingsFacts,
+        read_client,
+    )
+    from remit.clients.scan import ClientPresence, Scanner, declaration_line, line_of, no_own_server
+    from remit.clients.settings import Effect, Level, SettingsRule, declared_label, ineffective_approval
+    from remit.clients.table import CLIENTS, Asks, Client, client_called, is_on_machine, marker
 
-__all__ = ["Scanner"]
+_MODULES = {
+    "fields": "EntryError EntryFields",
+    "reader": "SettingsFacts ClientReading ExecutedSetting Ignored Kept MissingServer Mod read_client",
+    "scan": "ClientPresence Scanner declaration_line line_of no_own_server",
+    "settings": "Effect Level SettingsRule declared_label ineffective_approval",
+    "table": "CLIENTS Asks Client client_called is_on_machine marker",
+}
+_HOMES = {name: f"remit.clients.{module}" for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module `remit.clients` has no attribute `{name}`")

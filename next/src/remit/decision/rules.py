@@ -83,7 +83,9 @@ class ToolRule(NamedTuple):
         return max(sum(map(len, form.parts)) for form in self.globs)
 
     def at(self, key: str) -> Origin:
-        """Return the place of one of its keys."""
+        """Return the place of one of its keys; of a rule for a whole file, the file."""
+        if not self.origin.key:
+            return self.origin
         return Origin(self.origin.path, f"{self.origin.key}.{key}", self.lines.get(key, self.origin.line))
 
 

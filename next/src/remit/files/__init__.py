@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         put_back,
         without_edits,
     )
-    from remit.files.fingerprints import Fingerprints, look_at, take_fingerprints, wait_for_change
+    from remit.files.fingerprints import Fingerprints, fingerprint, look_at, take_fingerprints, wait_for_change
     from remit.files.formats import (
         parse_commented_json,
         parse_json,
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "changes": "FileChange change_file is_writable missing_directories observing read_exactly remove_empty",
     "edits": "Edit EditedFile Format WrittenKey apply_edits are_in_place put_back without_edits",
-    "fingerprints": "Fingerprints look_at take_fingerprints wait_for_change",
+    "fingerprints": "Fingerprints fingerprint look_at take_fingerprints wait_for_change",
     "formats": "parse_commented_json parse_json parse_jsonc parse_toml parse_yaml split_front_matter",
     "git": "checkout_of enclosing_roots git_directory index_path is_tracked link_in_checkout link_roots"
     " locate",

@@ -49,11 +49,13 @@ class Fingerprints:
 
 def take_fingerprints(inputs: Iterable[str], machine: Machine, *, now_ns: int) -> Fingerprints:
     """Take the fingerprints of inputs; before reading them, so a change in between is not lost."""
-    stored: dict[str, str] = {}
-    for name in inputs:
-        is_file = name[:1] not in ("", "$", HOME) and "\0" not in name
-        stored[name] = _file_print(os.fsencode(name), now_ns) if is_file else _value_print(name, machine)
-    return Fingerprints(stored, machine)
+    return Fingerprints({name: fingerprint(name, machine, now_ns=now_ns) for name in inputs}, machine)
+
+
+def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
+    """Return the fingerprint of one input; empty if it does not exist."""
+    is_file = name[:1] not in ("", "$", HOME) and "\0" not in name
+    return _file_print(os.fsencode(name), now_ns) if is_file else _value_print(name, machine)
 
 
 def look_at(paths: Iterable[str]) -> dict[str, str]:

@@ -98,7 +98,7 @@ class Session:
 
     def _permit(self, key: Key) -> StartPermit | None:
         declaration = self._catalog.declarations[key].declaration
-        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted=())
+        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted={})
 
 
 def serve_stdio(open_registry: Callable[[], Registry], directory: str) -> None:

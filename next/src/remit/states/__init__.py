@@ -3,9 +3,16 @@
 # pyright: reportUnusedImport=false
 TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
 if TYPE_CHECKING:
-    from remit.states.detectors import Comparison, Detector, Look, Observation
+    from remit.states.changes import StateReport, States
+    from remit.states.detectors import Look, Reading
+    from remit.states.snapshots import LOCATION, SnapshotReader, implying
 
-_HOMES = dict.fromkeys(("Comparison", "Detector", "Look", "Observation"), "remit.states.detectors")
+_MODULES = {
+    "changes": "StateReport States",
+    "detectors": "Look Reading",
+    "snapshots": "LOCATION SnapshotReader implying",
+}
+_HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

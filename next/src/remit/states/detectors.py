@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, cast
 
+from remit.config import Detector
 from remit.decision import Glob, Workspace, glob, is_at_or_below
 from remit.files import (
     ANYWHERE,
@@ -29,51 +30,9 @@ MOST_SECONDS = 5.0  # for all detectors of a look that run nothing
 MOST_ENTRIES = 10_000  # names that a pattern examines
 _MOST_BYTES = 2**20  # of a file with values
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
-_SIGNS = (">=", "<=", "==", "!=", ">", "<")
-
-Scalar: TypeAlias = str | int | float | bool
 
 
-class Comparison(NamedTuple):
-    """A comparison of a count with a number."""
-
-    sign: str = ">="
-    number: int = 1
-
-    def holds(self, count: int) -> bool:
-        """Return whether a count satisfies the comparison."""
-        if self.sign == "!=":
-            return count != self.number
-        return (count == self.number and "=" in self.sign) or (
-            count > self.number if ">" in self.sign else "<" in self.sign and count < self.number
-        )
-
-
-class Detector(NamedTuple):
-    """How a state is detected: a key of its table, and the options next to it."""
-
-    kind: str  # `file`, `glob`, `git`, `env`, `value`, `entities`, `command`, `http` or `push`
-    value: tuple[str, ...]  # paths, a pattern, a fact, a variable, `file#keys`, a command line or a URL
-    amount: Comparison = Comparison()  # the count for which it holds
-    equals: Scalar | None = None  # None: any value
-    timeout: float = 2.0  # seconds
-    lifetime: float = 0.0  # seconds for which a result is kept
-
-    @property
-    def runs(self) -> bool:
-        """Whether it runs a program or asks a server, which needs trust."""
-        return self.kind in ("command", "http") or (
-            self.kind == "git" and self.value[0] in ("dirty", "clean")
-        )
-
-    @property
-    def file(self) -> str | None:
-        """The single file that its result depends on, if there is one."""
-        is_one = self.kind in ("value", "entities") and "#" in self.value[0]
-        return self.value[0].rpartition("#")[0] if is_one else None
-
-
-class Observation(NamedTuple):
+class Reading(NamedTuple):
     """The result of a detector, `None` if unknown, and the reason, which never shows a value."""
 
     truth: bool | None
@@ -89,21 +48,21 @@ class Look:
         self._machine = machine
         self._seconds = self._seconds_left = seconds
 
-    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
+    def detect(self, detector: Detector, bases: Sequence[str]) -> Reading:
         """Detect a state from the directories of its file, nearest first; any failure makes it unknown."""
         if not self._workspace.has_files:
-            return Observation(None, "the project has no files here: push this state")
+            return Reading(None, "the project has no files here: push this state")
         if detector.runs:
             return self._detect(detector, bases)
         if self._seconds_left <= 0:
-            return Observation(None, f"checking all states takes longer than {self._seconds:g} s")
+            return Reading(None, f"checking all states takes longer than {self._seconds:g} s")
         start = time.monotonic()
         limited = detector._replace(timeout=min(detector.timeout, self._seconds_left))
         observation = self._detect(limited, bases)
         self._seconds_left -= time.monotonic() - start
         return observation
 
-    def _detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
+    def _detect(self, detector: Detector, bases: Sequence[str]) -> Reading:
         try:
             if detector.runs:
                 from remit.states.slow_detectors import detect  # few states start a program
@@ -124,9 +83,9 @@ class Look:
                     return _entities(detector, bases, self._workspace)
         except FileError as error:
             parts = (detector.file or detector.value[0], error.place, error.reason)
-            return Observation(None, ": ".join(filter(None, parts)))
+            return Reading(None, ": ".join(filter(None, parts)))
         except Exception as error:  # one failing detector must not break the others
-            return Observation(None, f"the detector failed: {type(error).__name__}")
+            return Reading(None, f"the detector failed: {type(error).__name__}")
 
     def basis(self, detector: Detector, bases: Sequence[str], *, now_ns: int) -> str | None:
         """Return the fingerprint of the file that a result depends on, if it depends on a single one."""
@@ -207,7 +166,7 @@ def _resolve(base: str, path: str, workspace: Workspace) -> str | None:
     return resolved
 
 
-def _file(paths: Sequence[str], bases: Sequence[str], workspace: Workspace) -> Observation:
+def _file(paths: Sequence[str], bases: Sequence[str], workspace: Workspace) -> Reading:
     """Check whether any of the paths exists; a path that ends in `/` must be a directory."""
     problem = None
     for path in paths:
@@ -215,23 +174,23 @@ def _file(paths: Sequence[str], bases: Sequence[str], workspace: Workspace) -> O
         try:
             for _, status in _existing(path, bases, workspace):
                 if stat.S_ISDIR(status.st_mode) if is_directory else stat.S_ISREG(status.st_mode):
-                    return Observation(True, f"{path} exists")
+                    return Reading(True, f"{path} exists")
                 if not is_directory and not stat.S_ISDIR(status.st_mode):
                     problem = f"{path} is not a regular file"
         except FileError as error:
             problem = f"{path}: {error.reason}"
     if problem is not None:
-        return Observation(None, problem)
+        return Reading(None, problem)
     named = " or ".join(paths[:3]) + (f" or {len(paths) - 3} others" if len(paths) > 3 else "")
     inside = os.path.relpath(bases[0], workspace.checkout) if bases[0] != workspace.checkout else ""
-    return Observation(False, f"no {named} in {os.path.join(_name(workspace), inside).rstrip(os.sep)}")
+    return Reading(False, f"no {named} in {os.path.join(_name(workspace), inside).rstrip(os.sep)}")
 
 
 def _name(workspace: Workspace) -> str:
     return os.path.basename(workspace.checkout) or workspace.checkout
 
 
-def _glob(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation:
+def _glob(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Reading:
     """Count the files and directories of the nearest directory that match a pattern."""
     pattern = detector.value[0]
     count = 0
@@ -240,8 +199,8 @@ def _glob(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Obs
             count += 1
     except WalkLimitError as error:
         is_certain = detector.amount.sign in (">=", ">") and detector.amount.holds(count)
-        return Observation(True if is_certain else None, f"{error}; {count:,} of them match {pattern}")
-    return Observation(detector.amount.holds(count), f"{count:,} match {pattern}", count)
+        return Reading(True if is_certain else None, f"{error}; {count:,} of them match {pattern}")
+    return Reading(detector.amount.holds(count), f"{count:,} match {pattern}", count)
 
 
 class _Pattern:
@@ -338,62 +297,62 @@ def _git_files(workspace: Workspace) -> Iterator[str]:
         yield from (os.path.join(directory, name) for name in ("HEAD", "MERGE_HEAD", *_REBASES))
 
 
-def _git_fact(detector: Detector, facts: _GitFacts, workspace: Workspace) -> Observation:
+def _git_fact(detector: Detector, facts: _GitFacts, workspace: Workspace) -> Reading:
     fact = detector.value[0]
     if fact == "repository":
         reason = f"{'there is a' if facts.is_repository else 'no'} .git in {_name(workspace)}"
-        return Observation(facts.is_repository, reason)
+        return Reading(facts.is_repository, reason)
     if not facts.is_repository:
-        return Observation(False, "there is no repository")
+        return Reading(False, "there is no repository")
     if facts.problem is not None:
-        return Observation(None, facts.problem)
+        return Reading(None, facts.problem)
     if fact == "branch":
         is_wanted = facts.branch is not None and glob(str(detector.equals or "*")).matches(facts.branch)
-        return Observation(is_wanted, "on no branch" if facts.branch is None else f"on branch {facts.branch}")
+        return Reading(is_wanted, "on no branch" if facts.branch is None else f"on branch {facts.branch}")
     if fact == "detached":
         reason = "HEAD is detached" if facts.is_detached else "HEAD is on a branch"
-        return Observation(facts.is_detached, reason)
+        return Reading(facts.is_detached, reason)
     is_so, name = (facts.is_merging, "merge") if fact == "merging" else (facts.is_rebasing, "rebase")
-    return Observation(is_so, f"{'a' if is_so else 'no'} {name} is in progress")
+    return Reading(is_so, f"{'a' if is_so else 'no'} {name} is in progress")
 
 
-def _variable(detector: Detector, variables: Mapping[str, str]) -> Observation:
+def _variable(detector: Detector, variables: Mapping[str, str]) -> Reading:
     """Check a variable; an empty one counts as unset."""
     (name,) = detector.value
     value = variables.get(name)
     if not value:
-        return Observation(False, f"the variable {name} is not set")
+        return Reading(False, f"the variable {name} is not set")
     if detector.equals is None or value == detector.equals:
-        return Observation(True, f"the variable {name} is set")
-    return Observation(False, f"the variable {name} has another value")
+        return Reading(True, f"the variable {name} is set")
+    return Reading(False, f"the variable {name} has another value")
 
 
 _NOTHING = object()
 
 
-def _value(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation:
+def _value(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Reading:
     """Check that a file has a value, or the expected one."""
     path, _, keys = detector.value[0].rpartition("#")
     content = _content(path, bases, workspace)
     if content is _NOTHING:
-        return Observation(False, f"there is no {path}")
+        return Reading(False, f"there is no {path}")
     value, wanted = _value_at(content, keys), detector.equals
     if value is _NOTHING or value is None:
-        return Observation(False, f"{path} has no {keys}")
+        return Reading(False, f"{path} has no {keys}")
     if wanted is None:
-        return Observation(True, f"{path} has {keys}")
+        return Reading(True, f"{path} has {keys}")
     is_equal = value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
-    return Observation(is_equal, f"{keys} in {path} is {'so' if is_equal else 'another value'}")
+    return Reading(is_equal, f"{keys} in {path} is {'so' if is_equal else 'another value'}")
 
 
-def _entities(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation:
+def _entities(detector: Detector, bases: Sequence[str], workspace: Workspace) -> Reading:
     """Count the files that match a pattern, or the items of a list or map in a file."""
     path, sign, keys = detector.value[0].rpartition("#")
     if not sign:
         return _glob(detector, bases, workspace)
     value = _value_at(_content(path, bases, workspace), keys)
     count = len(cast("list[object]", value)) if isinstance(value, list | dict) else 0
-    return Observation(detector.amount.holds(count), f"there are {count:,}", count)
+    return Reading(detector.amount.holds(count), f"there are {count:,}", count)
 
 
 def _content(path: str, bases: Sequence[str], workspace: Workspace) -> object:

@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
+from remit.config import Detector
 from remit.decision import Workspace
 from remit.files import Machine
-from remit.states.detectors import Detector, Observation
+from remit.states.detectors import Reading
 
 _KEPT = (  # variables passed to a program; others may be secrets
     *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
@@ -39,7 +40,7 @@ _GIT_STATUS = (  # disables everything that a repository's settings could make g
 )
 
 
-def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
+def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machine: Machine) -> Reading:
     """Detect a state in the directory of its file."""
     if detector.kind == "http":
         return _http(detector)
@@ -49,22 +50,22 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machi
     result = run(detector.value, directory, machine, timeout=detector.timeout)
     name = os.path.basename(detector.value[0])
     if result.problem is not None:
-        return Observation(None, f"{name} {result.problem}")
-    return Observation(result.exit_code == 0, f"{name} ended with {result.exit_code}")
+        return Reading(None, f"{name} {result.problem}")
+    return Reading(result.exit_code == 0, f"{name} ended with {result.exit_code}")
 
 
-def _git_status(detector: Detector, workspace: Workspace, machine: Machine) -> Observation:
+def _git_status(detector: Detector, workspace: Workspace, machine: Machine) -> Reading:
     """Run `git status` until its first output."""
     if not os.path.lexists(os.path.join(workspace.checkout, ".git")):
-        return Observation(False, "there is no repository")
+        return Reading(False, "there is no repository")
     result = run(_GIT_STATUS, workspace.checkout, machine, timeout=detector.timeout, until_output=True)
     if result.problem is not None:
-        return Observation(None, f"git {result.problem}")
+        return Reading(None, f"git {result.problem}")
     if not result.has_output and result.exit_code != 0:
-        return Observation(None, f"git ended with {result.exit_code}")
+        return Reading(None, f"git ended with {result.exit_code}")
     is_wanted = result.has_output is (detector.value[0] == "dirty")
     reason = "there are uncommitted changes" if result.has_output else "everything is committed"
-    return Observation(is_wanted, reason)
+    return Reading(is_wanted, reason)
 
 
 class ProgramResult(NamedTuple):
@@ -135,17 +136,17 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGKILL)  # the program leads its own process group
 
 
-def _http(detector: Detector) -> Observation:
+def _http(detector: Detector) -> Reading:
     """Request a URL in a thread that can be abandoned, because name resolution cannot be interrupted."""
     request = _Request(detector.value[0], detector.timeout)
     request.start()
     request.join(detector.timeout)
     if request.is_alive():
         request.stop()
-        return Observation(None, f"{request.host} did not answer within {detector.timeout:g} s")
+        return Reading(None, f"{request.host} did not answer within {detector.timeout:g} s")
     if request.status is None:
-        return Observation(None, f"{request.host} cannot be reached")
-    return Observation(request.status in range(200, 300), f"{request.host} answers {request.status}")
+        return Reading(None, f"{request.host} cannot be reached")
+    return Reading(request.status in range(200, 300), f"{request.host} answers {request.status}")
 
 
 class _Request(threading.Thread):

@@ -61,15 +61,9 @@ class ApprovalStore:
                 return approval
             if len(self.waiting(workspace, at)) >= most:
                 return None
+            values = {"id": wanted.id, "shown": wanted.shown, "reason": wanted.reason, **binding}
             self._database.rows(
-                "request_approval",
-                id=wanted.id,
-                project=project,
-                shown=wanted.shown,
-                reason=wanted.reason,
-                at=at,
-                expires_at=wanted.expires_at,
-                **binding,
+                "request_approval", project=project, **values, at=at, expires_at=wanted.expires_at
             )
         return wanted
 

@@ -71,7 +71,7 @@ class CallQuery(NamedTuple):
 class CallSpan(NamedTuple):
     """How many calls a query selects without its limit, and the times of the first and the last."""
 
-    count: int
+    calls: int
     first_at: int
     last_at: int
 

@@ -19,7 +19,7 @@ from remit.decision import (
     classify,
     needs_trust,
 )
-from remit.store.database import Database, Row, scope_parameters
+from remit.store.database import Database, Row, place_parameters, scope_parameters
 
 if TYPE_CHECKING:  # what a context refers to takes longer to load than a hook's whole work
     from remit.decision import Context, Workspace
@@ -40,6 +40,7 @@ class Accepted(NamedTuple):
     entry: str | None  # digest of the server's entry that listed it
     by: str
     at: int
+    danger: int | None = None  # that the definition states
 
 
 class CatalogRow(NamedTuple):
@@ -47,6 +48,7 @@ class CatalogRow(NamedTuple):
 
     tool: Tool
     entry: str | None = None  # digest of its server's entry now
+    trusted: str | None = None  # digest of the entry that the user trusts
     listed_entry: str | None = None  # digest of the entry that its server was last listed with; None: never
     definition: str | None = None  # digest of the current definition; of a server, of its instructions
     pin: str | None = None  # of the same
@@ -119,7 +121,7 @@ class CatalogStore:
 
 def _parameters(context: Context) -> dict[str, str]:
     workspace = context.workspace
-    return {**scope_parameters(workspace), "workspace": workspace.dir, "flags": context.flags.key}
+    return {**scope_parameters(workspace), **place_parameters(workspace), "flags": context.flags.key}
 
 
 def _row(row: Row, workspace: Workspace, used: Mapping[tuple[str, str], _Uses]) -> CatalogRow:
@@ -162,7 +164,7 @@ def _row(row: Row, workspace: Workspace, used: Mapping[tuple[str, str], _Uses]) 
         "" if uses is None else uses[2],
     )
     accepted = None if accepted_pin is None else Accepted(*row[29:])
-    return CatalogRow(tool, entry, listed_entry, digest, pin, findings, accepted)
+    return CatalogRow(tool, entry, trusted, listed_entry, digest, pin, findings, accepted)
 
 
 def _add_up(rows: list[CatalogRow], stored: list[Row]) -> None:

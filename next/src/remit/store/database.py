@@ -74,6 +74,11 @@ def scope_parameters(workspace: Workspace) -> dict[str, str]:
     return {"project": workspace.project.hash, "reach": reach, "group": group}
 
 
+def place_parameters(workspace: Workspace) -> dict[str, str]:
+    """Return the parameters of what belongs to one workspace alone."""
+    return {"workspace": workspace.dir, "project": workspace.project.hash}
+
+
 def key_parameters(key: Key) -> dict[str, str | None]:
     """Return the parameters that identify a row."""
     return dict(zip(_KEY, key, strict=True))
@@ -85,23 +90,15 @@ def see_project(database: Database, workspace: Workspace, at: int) -> None:
     database.rows("see_project", project=project.hash, path=project.path, at=at)
 
 
-def storable(value: Value) -> Value:
+def storable(text: str) -> str:
     """Replace NUL and lone surrogates, which JSON can express but databases cannot store."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in value else value
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def view_parameters(view: View) -> dict[str, str]:
     """Return the parameters that identify a view."""
-    workspace = view.workspace
-    return {
-        "client": view.client,
-        "workspace": workspace.dir,
-        "project": workspace.project.hash,
-        "flags": view.flags.key,
-    }
+    return {**place_parameters(view.workspace), "client": view.client, "flags": view.flags.key}
 
 
 class NamedQueries:

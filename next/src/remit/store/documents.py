@@ -22,7 +22,5 @@ class DocumentStore:
         with self._database.transaction():
             for vector in islice(vectors.values(), 1):
                 self._database.rows("forget_other_lengths", model=model, length=len(vector))
-            self._database.run_each(
-                "keep_vector",
-                [{"model": model, "digest": digest, "vector": vector} for digest, vector in vectors.items()],
-            )
+            values = [{"model": model, "digest": digest, "vector": item} for digest, item in vectors.items()]
+            self._database.run_each("keep_vector", values)

@@ -44,7 +44,7 @@ class KnownList(NamedTuple):
 
     is_stored: bool = False  # a file declares it
     listed_entry: str | None = None  # digest of its entry at the last listing; None: never listed
-    is_plugin_listed: bool = False  # some server of its plugin was listed
+    is_plugin_listed: bool = False  # a server that its plugin had before this one was listed
     accepted: Mapping[str, Accepted] = {}  # by canonical name; its instructions by its own
     definitions: Mapping[str, KnownDefinition] = {}  # by digest
 
@@ -84,7 +84,7 @@ class ListingStore:
         if server is None:
             return KnownList(definitions=definitions)
         scope = scope_parameters(workspace)
-        plugin = {"plugin": declaration.plugin, "client": declaration.client}
+        plugin = {"plugin": declaration.plugin, "client": declaration.client, "server_id": server.id}
         pins = self._database.rows("pins_of_server", server_id=server.id, **scope)
         return KnownList(
             True,
@@ -118,12 +118,16 @@ class ListingStore:
             self._fail(server, declaration, offer.failure.reason)
             return
         scope, entry = scope_parameters(workspace), declaration.digest
+        about = {"server_id": server.id, "entry": entry}
         rows = self._database.rows("tools_of_server", server_id=server.id, **scope)
         listed = [*prepared, *([] if instructions is None else [instructions])]
+        known = self.known(declaration, [item.definition.digest for item in listed], workspace)
         tools = _tools_to_write(declaration, server.id, prepared, {row[0]: row[2:] for row in rows}, at)
         missing = _missing(prepared, rows) if not offer.is_partial else []
-        definitions = self._definitions_to_write(listed)
-        pins = self._pins_to_write(server.id, listed, declaration, workspace, at)
+        definitions = [_columns(item) for item in listed if _is_news(item, known)]
+        pins = [
+            {**_pin(item, at), **about, **scope} for item in listed if _is_newly_accepted(item, known, entry)
+        ]
         content = _write_offer(offer)
         marks = (entry, None, instructions and instructions.definition.digest, entry, content)
         was = (server.listed_entry, server.failure, server.instructions, server.offer_entry, server.offer)
@@ -132,9 +136,8 @@ class ListingStore:
             self._database.run_each("define", definitions)
             self._database.run_each("list_tool", tools)
             self._database.run_each("unlist_tool", missing)
-            about = {"server_id": server.id, "entry": entry}
             self._database.rows("mark_listed", **about, at=at, instructions=marks[2])
-            self._database.run_each("pin_listed", [{**pin, **scope} for pin in pins])
+            self._database.run_each("pin_listed", pins)
             if not is_same:
                 self._database.rows("keep_offer", **about, content=content)
 
@@ -154,36 +157,6 @@ class ListingStore:
             about = {"server_id": server.id, "entry": declaration.digest}
             self._database.rows("mark_failed", **about, reason=reason)
 
-    def _definitions_to_write(self, prepared: Sequence[PreparedDefinition]) -> list[dict[str, Value]]:
-        digests = json.dumps([item.definition.digest for item in prepared])
-        rows = self._database.rows("known_definitions", digests=digests)
-        known = {digest: KnownDefinition(*facts) for digest, _, *facts in rows}
-        return [_columns(item) for item in prepared if _is_news(item, known.get(item.definition.digest))]
-
-    def _pins_to_write(
-        self,
-        server: int,
-        prepared: Sequence[PreparedDefinition],
-        declaration: Declaration,
-        workspace: Workspace,
-        at: int,
-    ) -> list[dict[str, Value]]:
-        rows = self._database.rows("pins_of_server", server_id=server, **scope_parameters(workspace))
-        entry = declaration.digest
-        pinned = {(row[0], row[1], row[3]) for row in rows}
-        return [
-            {
-                "server_id": server,
-                "name": item.definition.name,
-                "definition": item.definition.digest,
-                "entry": entry,
-                "by": item.accepted_by,
-                "at": at,
-            }
-            for item in prepared
-            if item.accepted_by is not None and (item.definition.name, item.pin, entry) not in pinned
-        ]
-
 
 def _tools_to_write(
     declaration: Declaration,
@@ -192,30 +165,33 @@ def _tools_to_write(
     stored: Mapping[str, Sequence[Any]],
     at: int,
 ) -> list[dict[str, Value]]:
-    place = {
-        **key_parameters(declaration.key),
-        "plugin": declaration.plugin,
-        "source": declaration.source,
-        "at": at,
-    }
+    place = {**key_parameters(declaration.key), "server_id": server, "at": at}
+    place |= {"plugin": declaration.plugin, "source": declaration.source}
     return [
-        {
-            **place,
-            "name": definition.name,
-            "server_id": server,
-            "definition": definition.digest,
-            "is_unlisted": int(not item.is_listed),
-        }
-        for item in prepared
-        for definition in [item.definition]
-        if [*stored.get(definition.name, ())] != [definition.digest, int(not item.is_listed)]
+        {**place, "name": name, "definition": state[0], "is_unlisted": state[1]}
+        for name, *state in (
+            (item.definition.name, item.definition.digest, int(not item.is_listed)) for item in prepared
+        )
+        if [*stored.get(name, ())] != state
     ]
 
 
-def _is_news(item: PreparedDefinition, known: KnownDefinition | None) -> bool:
-    if known is None or item.inspector is None:
-        return known is None or known.pin != item.pin
-    return known != (item.pin, item.findings, item.inspector)
+def _is_news(item: PreparedDefinition, known: KnownList) -> bool:
+    stored = known.definitions.get(item.definition.digest)
+    if stored is None or item.inspector is None:
+        return stored is None or stored.pin != item.pin
+    return stored != (item.pin, item.findings, item.inspector)
+
+
+def _is_newly_accepted(item: PreparedDefinition, known: KnownList, entry: str | None) -> bool:
+    accepted = known.accepted.get(item.definition.name)
+    before = None if accepted is None else (accepted.pin, accepted.entry)
+    return item.accepted_by is not None and before != (item.pin, entry)
+
+
+def _pin(item: PreparedDefinition, at: int) -> dict[str, Value]:
+    definition = item.definition
+    return {"name": definition.name, "definition": definition.digest, "by": item.accepted_by, "at": at}
 
 
 def _missing(prepared: Sequence[PreparedDefinition], rows: Iterable[Sequence[Any]]) -> list[dict[str, Value]]:
@@ -247,19 +223,12 @@ def _columns(item: PreparedDefinition) -> dict[str, Value]:
     }
 
 
-_PARTS = (
-    "resources",
-    "templates",
-    "prompts",
-    "capabilities",
-    "instructions",
-    "protocol_version",
-    "server_version",
-)
+_PARTS = ("resources", "templates", "prompts", "capabilities", "instructions")
+_VERSIONS = ("protocol_version", "server_version")
 
 
 def _write_offer(offer: Offer) -> str:
-    content = {part: getattr(offer, part) for part in _PARTS}
+    content = {part: getattr(offer, part) for part in (*_PARTS, *_VERSIONS)}
     declared = offer.declared
     return json.dumps({**content, "declared": None if declared is None else declared._asdict()})
 

@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -73,10 +72,6 @@ class ArtifactStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Run several operations atomically."""
-        return self._database.transaction()
 
     def projects(self, workspace: Workspace) -> list[MemoryProject]:
         """List the projects of a repository."""

@@ -112,12 +112,8 @@ class ScanStore:
 
     def last_declared(self, view: View, sources: Iterable[str]) -> list[Declaration]:
         """Return what files declared when they were last valid, in this or another workspace."""
-        rows = self._database.rows(
-            "last_declared",
-            client=view.client,
-            sources=json.dumps(list(sources)),
-            **scope_parameters(view.workspace),
-        )
+        files = {"client": view.client, "sources": json.dumps(list(sources))}
+        rows = self._database.rows("last_declared", **files, **scope_parameters(view.workspace))
         return [_declaration(row) for row in rows]
 
     def files(self, client: str, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:

@@ -175,7 +175,7 @@ class SqliteDatabase:
 
 
 def _bound(values: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: storable(value) for name, value in values.items()}
+    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 class _BusyHandler:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.store.database import Database, see_project
+from remit.store.database import Database, place_parameters, see_project
 from remit.store.scans import StoredFile, keep_files, stored_files
 
 if TYPE_CHECKING:
@@ -92,20 +92,15 @@ class StateStore:
         with self._database.transaction(changes=None if is_same else "catalog"):
             see_project(self._database, workspace, at)
             keep_files(self._database, _READER, files)
-            self._database.rows(
-                "keep_configuration",
-                workspace=workspace.dir,
-                project=workspace.project.hash,
-                inputs=json.dumps(dict(compiled.inputs)),
-                content=compiled.content,
-            )
+            values = {"inputs": json.dumps(dict(compiled.inputs)), "content": compiled.content}
+            self._database.rows("keep_configuration", **values, **place_parameters(workspace))
 
     def known(self, workspace: Workspace) -> StoredStates:
         """Return what is stored about the states of a workspace."""
         project = workspace.project.hash
         workflow = self._database.rows("workflow_states", project=project)
         pushed = self._database.rows("pushed_states", project=project)
-        observed = self._database.rows("observations", workspace=workspace.dir, project=project)
+        observed = self._database.rows("observations", **place_parameters(workspace))
         return StoredStates(
             {name: WorkflowState(at, by) for name, at, by in workflow},
             {name: PushedState(json.loads(value), at, until) for name, value, at, until in pushed},
@@ -146,33 +141,18 @@ class StateStore:
         """Claim the detection of a state; False if another process has claimed it."""
         with self._database.transaction():
             see_project(self._database, workspace, at)
-            rows = self._database.rows(
-                "claim_observation",
-                workspace=workspace.dir,
-                project=workspace.project.hash,
-                name=name,
-                mark=mark,
-                at=at,
-                latest=at + _CLOCK_ERROR,
-                claimed_until=until,
-            )
-        return bool(rows)
+            about = {**place_parameters(workspace), "name": name, "mark": mark, "at": at}
+            claim = {"latest": at + _CLOCK_ERROR, "claimed_until": until}
+            return bool(self._database.rows("claim_observation", **about, **claim))
 
     def keep_observation(self, name: str, observation: Observation, workspace: Workspace) -> None:
         """Store the result of a detector, which ends the claim on it."""
         truth = None if observation.truth is None else int(observation.truth)
-        values = {**observation._asdict(), "truth": truth}
+        values = {**observation._asdict(), **place_parameters(workspace), "name": name, "truth": truth}
         with self._database.transaction(changes="states"):
             see_project(self._database, workspace, observation.at)
-            self._database.rows(
-                "keep_observation",
-                workspace=workspace.dir,
-                project=workspace.project.hash,
-                name=name,
-                **values,
-            )
+            self._database.rows("keep_observation", **values)
 
     def _stored(self, workspace: Workspace) -> CompiledConfiguration | None:
-        place = {"workspace": workspace.dir, "project": workspace.project.hash}
-        rows = self._database.rows("configuration", **place)
+        rows = self._database.rows("configuration", **place_parameters(workspace))
         return CompiledConfiguration(json.loads(rows[0][0]), rows[0][1]) if rows else None

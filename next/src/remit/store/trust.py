@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from remit.decision import Declaration, Key, Workspace
+from remit.decision import Key, Workspace
 from remit.store.database import Database, key_parameters, scope_parameters, see_project
 
 
@@ -26,17 +26,11 @@ class TrustStore:
         rows = self._database.rows("trusted_entries", **scope_parameters(workspace))
         return {tuple(row[:8]): TrustedEntry(*row[8:]) for row in rows}
 
-    def grant(self, declaration: Declaration, entry: str, workspace: Workspace, at: int) -> None:
+    def grant(self, key: Key, digest: str, entry: str, workspace: Workspace, at: int) -> None:
         """Store that the user trusts a server with the entry that was just read and shown."""
+        place = {**key_parameters(key), **scope_parameters(workspace)}
         with self._database.transaction(changes="catalog"):
-            self._database.rows(
-                "trust_entry",
-                digest=declaration.digest,
-                entry=entry,
-                at=at,
-                **key_parameters(declaration.key),
-                **scope_parameters(workspace),
-            )
+            self._database.rows("trust_entry", **place, digest=digest, entry=entry, at=at)
 
     def revoke(self, key: Key, workspace: Workspace) -> None:
         """Revoke the trust in a server."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.store.database import Database, Value, scope_parameters, see_project
+from remit.store.database import Database, Value, place_parameters, scope_parameters, see_project
 
 if TYPE_CHECKING:
     from remit.decision import Authority, Workspace
@@ -43,16 +43,6 @@ class SessionUse(NamedTuple):
     calls: int
     failures: int
     tools: int  # distinct
-
-
-class ProjectUse(NamedTuple):
-    """The uses of one project, without the names of tools."""
-
-    path: str
-    hash: str
-    uses: int
-    failures: int
-    last_used_at: int
 
 
 class KeptKey(NamedTuple):
@@ -95,21 +85,10 @@ class UsageStore:
             see_project(self._database, workspace, at)
             if definition:
                 self._database.rows("define", **definition)
+            told = {"client": client, "name": name, "authority": int(authority), "at": at}
             self._database.rows(
-                "report",
-                project=workspace.project.hash,
-                client=client,
-                name=name,
-                authority=int(authority),
-                definition=definition.get("digest"),
-                at=at,
+                "report", project=workspace.project.hash, **told, definition=definition.get("digest")
             )
-
-    def forget_report(self, name: str, client: str, workspace: Workspace) -> None:
-        """Forget what was told of a name in this project."""
-        with self._database.transaction(changes="catalog"):
-            project = workspace.project.hash
-            self._database.rows("forget_report", project=project, client=client, name=name)
 
     def totals(self, workspace: Workspace) -> list[Total]:
         """List the uses of each name in a project."""
@@ -119,10 +98,6 @@ class UsageStore:
         """Return when each name in scope was first declared or listed, by client and name."""
         rows = self._database.rows("first_seen", **scope_parameters(workspace))
         return {(client, name): at for client, name, at in rows}
-
-    def by_project(self) -> list[ProjectUse]:
-        """List the uses of every project, most used first; for people only."""
-        return [ProjectUse(*row) for row in self._database.rows("totals_of_projects")]
 
     def hourly(self, workspace: Workspace, reach_back: int) -> list[HourlyUse]:
         """List the logged uses by hour, as far back from the newest as a number of milliseconds."""
@@ -136,21 +111,21 @@ class UsageStore:
 
     def is_kept(self, key: KeptKey, version: str, workspace: Workspace) -> bool:
         """Return whether a hook had nothing to say about a call, at this version and catalog revision."""
-        place = {"workspace": workspace.dir, "project": workspace.project.hash, "version": version}
-        return bool(self._database.rows("kept_answer", **key._asdict(), **place))
+        place = place_parameters(workspace)
+        return bool(self._database.rows("kept_answer", **key._asdict(), **place, version=version))
 
     def stamps(self, key: KeptKey, workspace: Workspace) -> dict[str, str]:
         """Return the fingerprints that must be unchanged for a kept answer to count."""
-        place = {"workspace": workspace.dir, "project": workspace.project.hash}
+        place = place_parameters(workspace)
         return dict(self._database.rows("kept_stamps", client=key.client, launch=key.launch, **place))
 
     def keep_answer(self, key: KeptKey, version: str, revision: int, workspace: Workspace, at: int) -> None:
         """Keep that there is nothing to say about a call, decided at a revision, and drop older answers."""
-        place = {"workspace": workspace.dir, "project": workspace.project.hash, "version": version}
+        made = {**place_parameters(workspace), "version": version, "revision": revision}
         with self._database.transaction():
             see_project(self._database, workspace, at)
             self._database.rows("forget_old_answers", revision=revision)
-            self._database.rows("keep_answer", **key._asdict(), **place, revision=revision)
+            self._database.rows("keep_answer", **key._asdict(), **made)
 
 
 class Use(NamedTuple):

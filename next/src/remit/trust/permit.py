@@ -1,21 +1,16 @@
-"""The proof without which no server is started: the exact entry was read, and trusted where it must be."""
+"""The permit to start a server: only the trust check makes one, from the entry about to be started.
 
-from collections.abc import Collection
+Whoever opens a process or a connection for a server takes a permit, and starts what it contains. So no list,
+no name and no stored row leads to a program or an address that the trust check did not see.
+"""
+
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from remit.decision import Declaration, Launch, Status, Workspace, needs_trust
+from remit.decision import Declaration, Key, Kind, Launch, Scope, Status, Workspace, needs_trust
+from remit.store import TrustedEntry
 
 _SEAL = object()
-
-
-class StartPermit:
-    """What may be started, and where; only `permit_start` makes one."""
-
-    def __init__(self, seal: object, launch: Launch, directory: str) -> None:
-        if seal is not _SEAL:
-            raise TypeError("only `permit_start` permits starts")
-        self.launch = launch
-        self.directory = directory
 
 
 class StartOptions(NamedTuple):
@@ -24,15 +19,49 @@ class StartOptions(NamedTuple):
     inherits: bool = True
 
 
+_DEFAULTS = StartOptions()
+
+
+class StartPermit:
+    """What may be started, where and how; only `permit_start` makes one."""
+
+    def __init__(
+        self, seal: object, launch: Launch, directory: str, options: StartOptions, *, is_projects: bool
+    ) -> None:
+        if seal is not _SEAL:
+            raise TypeError("only `permit_start` permits starts")
+        self.launch = launch  # with unexpanded variables
+        self.directory = directory
+        self.options = options
+        self.is_projects = is_projects  # it comes from a project, with the user's trust
+
+
 def permit_start(
-    declaration: Declaration, workspace: Workspace, *, home: str, trusted: Collection[str]
+    declaration: Declaration,
+    workspace: Workspace,
+    *,
+    home: str,
+    trusted: Mapping[Key, TrustedEntry],
+    options: StartOptions = _DEFAULTS,
 ) -> StartPermit | None:
-    """Permit the start of a server with the entry that was just read; None if nobody may start it."""
+    """Permit the start of a server with the entry that was just read; None if it may not start.
+
+    A project's server needs the user's trust in exactly this entry. The user's own servers start at home:
+    package runners look for programs in their working directory, and must not find those of a project.
+    """
     launch = declaration.launch
-    if launch is None or declaration.status is not Status.ENABLED:
+    if launch is None or declaration.kind is not Kind.MCP_SERVER or declaration.status is not Status.ENABLED:
         return None
-    is_projects = needs_trust(declaration.scope, declaration.project_hash, declaration.source, workspace)
-    if is_projects and declaration.digest not in trusted:
+    source, project = declaration.source, declaration.project_hash
+    is_projects = needs_trust(declaration.scope, project, source, workspace)
+    if is_projects and not _is_trusted(declaration, trusted):
         return None
-    # The user's servers start at home: runners look in the working directory for packages.
-    return StartPermit(_SEAL, launch, workspace.dir if is_projects else home)
+    is_everywhere = declaration.scope in (Scope.GLOBAL, Scope.MANAGED, Scope.GROUP)
+    is_everywhere |= declaration.scope is Scope.PLUGIN and project is None
+    directory = home if is_everywhere else workspace.dir
+    return StartPermit(_SEAL, launch, directory, options, is_projects=is_projects)
+
+
+def _is_trusted(declaration: Declaration, trusted: Mapping[Key, TrustedEntry]) -> bool:
+    entry = trusted.get(declaration.key)
+    return entry is not None and entry.digest == declaration.digest

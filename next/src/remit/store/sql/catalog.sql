@@ -31,7 +31,8 @@ select
     w.scope, wr.source, ifnull(w.server, w.name), k.digest, {entry}, s.listed_digest,
     iif(t.server_id is null, t.description, d.description), t.profile, d.danger, ifnull(d.tokens, t.tokens), d.digest,
     iif(s.listed_digest is {entry}, s.listed_at, null), iif(s.failed_digest is {entry}, s.failure, null),
-    v.id is not null, d.pin, d.findings, a.pin, a.digest, p.entry, p.accepted_by, p.accepted_at
+    v.id is not null, d.pin, d.findings, a.pin, a.digest, p.entry, p.accepted_by, p.accepted_at,
+    a.danger
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join here v on v.client = t.client

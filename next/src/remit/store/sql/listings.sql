@@ -14,7 +14,7 @@ left join definitions d on d.id = t.definition_id
 where t.server_id = :server_id and {in_scope}
 
 -- name: pins_of_server
-select t.name, a.pin, a.digest, p.entry, p.accepted_by, p.accepted_at
+select t.name, a.pin, a.digest, p.entry, p.accepted_by, p.accepted_at, a.danger
 from pins p
 join tools t on t.id = p.tool_id
 join definitions a on a.id = p.definition_id
@@ -22,7 +22,8 @@ where (t.server_id = :server_id or t.id = :server_id) and {in_scope}
 
 -- name: listed_plugin
 select 1 from tools t
-where t.plugin = :plugin and t.client = :client and t.kind = 'mcp_server' and t.listed_digest is not null and {in_scope}
+where t.plugin = :plugin and t.client = :client and t.kind = 'mcp_server' and t.listed_digest is not null
+    and t.seen_at < (select seen_at from tools where id = :server_id) and {in_scope}
 limit 1
 
 -- name: known_definitions (every project)

@@ -38,7 +38,9 @@ from observations where workspace = :workspace and project_hash = :project
 insert into observations (
     workspace, name, project_hash, mark, truth, reason, amount, observed_at, until, claimed_until
 ) values (:workspace, :name, :project, :mark, null, '', null, 0, 0, :claimed_until)
-on conflict (workspace, name) do update set claimed_until = excluded.claimed_until
+on conflict (workspace, name) do update set
+    mark = excluded.mark, claimed_until = excluded.claimed_until,
+    until = iif(mark = excluded.mark, until, 0), observed_at = iif(mark = excluded.mark, observed_at, 0)
     -- A claim too far in the future was made before the clock was set back.
     where observations.claimed_until <= :at or observations.claimed_until > :latest or observations.mark <> :mark
         or observations.project_hash <> :project

@@ -33,9 +33,6 @@ on conflict (project_hash, client, name) do update set
     reported_at = excluded.reported_at
 where excluded.authority >= reports.authority
 
--- name: forget_report
-delete from reports where project_hash = :project and client = :client and name = :name
-
 -- name: totals
 select client, name, uses, failures, last_used_at,
     (select avg(duration_ms) from calls c
@@ -44,12 +41,6 @@ from uses where project_hash = :project
 
 -- name: first_seen
 select t.client, t.name, min(t.seen_at) from tools t where {in_scope} group by t.client, t.name
-
--- name: totals_of_projects (every project)
-select p.path, p.hash, sum(u.uses), sum(u.failures), max(u.last_used_at)
-from uses u join projects p on p.hash = u.project_hash
-group by p.hash
-order by 3 desc, 1
 
 -- name: hourly_uses
 select client, tool, called_at / 3600000, count(*), count(*) filter (where outcome in ('failed', 'error'))

@@ -1,0 +1,108 @@
+"""What a server's entry runs or reaches, in lines that people read and trust."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from remit.decision import Context, Declaration, Kind, Launch, Resolved, needs_trust
+from remit.secrets import hidden, is_credential, redact, secrets_in
+from remit.store import Store, TrustedEntry
+from remit.text import make_visible
+from remit.trust.pins import line_diff
+
+_UNSHOWN = "a hidden part changed"
+
+
+class ServerTrust(NamedTuple):
+    """A server that needs trust: its entry as just read, and the one that was trusted last."""
+
+    declaration: Declaration  # without a launch if its file cannot be read
+    trusted: TrustedEntry | None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the entry is trusted as it is now."""
+        return self.trusted is not None and self.trusted.digest == self.declaration.digest
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the entry changed after it was trusted."""
+        return self.trusted is not None and not self.is_trusted
+
+    @property
+    def lines(self) -> list[str]:
+        """What the entry runs or reaches now; nothing if its file cannot be read."""
+        return [] if self.declaration.launch is None else entry_lines(self.declaration.launch)
+
+    @property
+    def changes(self) -> list[str]:
+        """What changed after it was trusted: removed lines with `-`, added ones with `+`."""
+        if self.trusted is None or self.is_trusted or self.declaration.launch is None:
+            return []
+        return line_diff(self.trusted.entry.splitlines(), self.lines) or [_UNSHOWN]
+
+
+def servers(store: Store, resolved: Iterable[Resolved], context: Context) -> list[ServerTrust]:
+    """List the servers among just read declarations that come from the project, so they need trust."""
+    entries = store.trust.entries(context.workspace)
+    return [
+        ServerTrust(declaration, entries.get(declaration.key))
+        for declaration, _ in resolved
+        if declaration.kind is Kind.MCP_SERVER
+        and needs_trust(declaration.scope, declaration.project_hash, declaration.source, context.workspace)
+    ]
+
+
+def grant(store: Store, items: Iterable[ServerTrust], context: Context, at: int) -> None:
+    """Trust servers with the entries that were shown; one that could not be read stays as it is."""
+    for item in items:
+        if item.declaration.digest is not None and item.declaration.launch is not None:
+            store.trust.grant(item.declaration, "\n".join(item.lines), context.workspace, at)
+
+
+def revoke(store: Store, items: Iterable[ServerTrust], context: Context) -> None:
+    """Revoke the trust in servers."""
+    for item in items:
+        store.trust.revoke(item.declaration.key, context.workspace)
+
+
+def entry_lines(launch: Launch) -> list[str]:
+    """Write everything that an entry starts or reaches, a line for each part, without credentials.
+
+    The same lines are shown, stored and compared. Line breaks and invisible characters are escaped, so an
+    entry cannot write a line of its own.
+    """
+    return [make_visible(line) for line in _parts(launch)]
+
+
+def _parts(launch: Launch) -> Iterator[str]:
+    words = (launch.command, *launch.args)
+    if launch.command:
+        yield f"runs {shlex.join(map(_shown, words))}"
+    if launch.url:
+        yield f"reaches {launch.transport} {_shown(launch.url)}"
+    if launch.headers_helper is not None:
+        yield f"runs {_shown(launch.headers_helper)} (for its headers)"
+    if launch.cwd is not None:
+        yield f"in {_shown(launch.cwd)}"
+    if launch.registered is not None:
+        port = f", port {launch.registered.port}" if launch.registered.port else ""
+        yield f"signs in as {_shown(launch.registered.client_id)}{port}"
+    run = (*words, launch.headers_helper or "")
+    for name, value in sorted(launch.env.items()):
+        yield f"variable {name}={_value(name, value, run)}"
+    for name, value in sorted(launch.headers.items()):
+        yield f"header {name}={_value(name, value, ())}"
+    for name, value in sorted(launch.variables.items()):
+        yield f"{name} is {_shown(value)}"
+
+
+def _shown(text: str) -> str:
+    """Hide what looks like a credential, whatever it is called: what is hidden could be what runs."""
+    return hidden(text) if is_credential(text) else redact(text, secrets_in(text))
+
+
+def _value(name: str, value: str, run: Sequence[str]) -> str:
+    """Hide a password too, unless the command mentions its variable and so could run the value."""
+    is_run = any(name in word for word in run)
+    return hidden(value) if not is_run and is_credential(value, name) else _shown(value)
