@@ -110,7 +110,7 @@ def missing(names: Sequence[str], upstream: Upstream) -> NotReadyError:
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the values that must never be shown: inserted ones, and those of the entry and the environment."""
+    """Return what must never be shown: inserted values, and those of the entry and the environment."""
     return frozenset(_secrets_of(expanded, launch, environment))
 
 

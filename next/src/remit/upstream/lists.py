@@ -11,8 +11,8 @@ from remit.text import as_list, as_object
 from remit.upstream.failures import is_too_deep, output_redactor
 from remit.upstream.model import Upstream
 
-# The capability of a server that knows states: `{"tools": [{"tool", "states", "namespace", "danger"}], "states":
-# {name: {"description", …a detector}}, "directory"}`. Each tool is a whole definition, listed now or not.
+# The capability of a server that knows states: `{"tools": [{"tool", "states", "namespace", "danger"}],
+# "states": {name: {"description", …a detector}}, "directory"}`. Each tool is a whole definition.
 DECLARES_STATES = "remit/states"
 MAX_DEFINITION = 2**20  # characters
 MAX_NAME = 256  # characters
@@ -61,11 +61,7 @@ class _Reader:
                 continue
             namespace = namespace if isinstance(namespace, str) else None
             tools.append(DeclaredTool(definition, tuple(as_list(states)), namespace, danger))
-        states = {
-            name: as_object(state)
-            for name, state in as_object(content.get("states")).items()
-            if isinstance(state, dict)
-        }
+        states = {name: as_object(state) for name, state in as_object(content.get("states")).items()}
         directory = content.get("directory")
         return DeclaredStates(tools, states, directory if isinstance(directory, str) else None)
 
@@ -125,7 +121,8 @@ def read_offer(
     return Offer(
         tools=tools,
         quarantined=[
-            Quarantined(storable(redact(bad.tool)), storable(redact(bad.reason))) for bad in reader.quarantined
+            Quarantined(storable(redact(bad.tool)), storable(redact(bad.reason)))
+            for bad in reader.quarantined
         ],
         resources=_usable(lists.get("resources", ()), "uri"),
         templates=_usable(lists.get("templates", ()), "uriTemplate"),

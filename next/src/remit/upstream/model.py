@@ -1,6 +1,6 @@
 """The servers that may be called, made in one place: a decided row, its permit, its options."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,9 +15,9 @@ from remit.decision import (
     Offer,
     Resolved,
     ToolDecision,
-    needs_trust,
     tool_name,
 )
+from remit.store import TrustedEntry
 from remit.trust import StartPermit, permit_start
 
 DEADLINE = 60.0  # seconds to start and to list
@@ -55,7 +55,6 @@ class Upstream:
     source: str  # the file of its entry
     permit: StartPermit | None = field(compare=False)  # None: Remit's own server, which starts nothing
     plugin: str | None = None
-    is_projects: bool = False  # declared by a project, and trusted
     deadline: float = DEADLINE
     patience: float = PATIENCE
     shared: bool | None = None  # whether all callers share a session; None: if it keeps no state
@@ -92,7 +91,7 @@ def make_upstreams(
     rows: Iterable[ToolDecision],
     context: Context,
     options: Callable[[Declaration], ServerOptions],
-    trusted: Collection[str],
+    trusted: Mapping[Key, TrustedEntry],
     offers: Mapping[Key, Offer] | None = None,
 ) -> Mapping[Key, Upstream]:
     """Make the upstreams of the decided servers that may be started, from the entries as they were just read.
@@ -116,14 +115,13 @@ def _upstream(
     declaration: Declaration,
     context: Context,
     options: ServerOptions,
-    trusted: Collection[str],
+    trusted: Mapping[Key, TrustedEntry],
     version: str | None,
 ) -> Upstream | None:
     workspace = context.workspace
     permit = permit_start(declaration, workspace, home=context.home, trusted=trusted)
     if permit is None or not declaration.is_served:
         return None
-    is_projects = needs_trust(declaration.scope, declaration.project_hash, declaration.source, workspace)
     inherits = options.inherit_env
     return Upstream(
         key=declaration.key,
@@ -132,10 +130,9 @@ def _upstream(
         source=declaration.source,
         permit=permit,
         plugin=declaration.plugin,
-        is_projects=is_projects,
         patience=options.deadline or PATIENCE,
         shared=options.shared,
-        inherits=(not is_projects and options.sandbox is None) if inherits is None else inherits,
+        inherits=(not permit.is_projects and options.sandbox is None) if inherits is None else inherits,
         wrap=options.wrap,
         sandbox=options.sandbox,
         root="" if options.sandbox is None else workspace.dir,

@@ -1,7 +1,16 @@
 """Starts servers on first use, and sends them requests."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Hashable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Hashable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -85,8 +94,8 @@ class UpstreamPool:
     ) -> Answer:
         """Send a request, and return the raw answer.
 
-        `admit` is awaited once the session is open and its list handed over, and raises to refuse. Both happen
-        again if the session is replaced, or announces other tools meanwhile.
+        `admit` is awaited once the session is open and its list handed over, and raises to refuse. Both
+        happen again if the session is replaced, or announces other tools meanwhile.
 
         Raises:
             JsonRpcError: the server answers with an error.
@@ -129,7 +138,7 @@ class UpstreamPool:
         supervisor = self._supervise(upstream, await self._launcher.share(upstream, name))
 
         async def ask(session: Session) -> Offer:
-            listing = session.list(parts if session.offer is not None else PARTS, self._on_list)
+            listing = session.list_parts(parts if session.offer is not None else PARTS, self._on_list)
             return await _listed(supervisor, session, listing)
 
         return await _in_session(supervisor, caller, ask)
@@ -138,7 +147,7 @@ class UpstreamPool:
         """Listen for changes of lists and resources."""
         return self._broadcaster.listen()
 
-    def statuses(self) -> list[UpstreamStatus]:
+    def statuses(self) -> Sequence[UpstreamStatus]:
         """Report the status of each server used so far, once for everybody who shares it."""
         return [supervisor.status() for supervisor in self._supervisors.values()]
 
@@ -200,7 +209,9 @@ class UpstreamPool:
         is_call = method == "tools/call"
         for _ in range(MAX_COMPARISONS):
             if session.offer is None or (is_call and not session.is_compared):
-                await _listed(supervisor, session, session.compare(self._on_list, supervisor.publish, self._tasks))
+                await _listed(
+                    supervisor, session, session.compare(self._on_list, supervisor.publish, self._tasks)
+                )
             announced = session.announced
             if admit is not None:
                 await admit()
@@ -216,7 +227,7 @@ class _ReplacedError(Exception):
 async def _in_session(
     supervisor: Supervisor, caller: Caller | None, work: Callable[[Session], Awaitable[T]]
 ) -> T:
-    """Run work in a caller's session; open another one if it expired or was lost before a request was sent."""
+    """Run work in a caller's session, or in another one if it expired or was lost before a request."""
     is_last = False
     while True:
         session = await supervisor.take(caller)
@@ -241,9 +252,7 @@ async def _listed(supervisor: Supervisor, session: Session, listing: Awaitable[o
     return session.offer
 
 
-async def _explained(
-    supervisor: Supervisor, session: Session, time_limit: float, work: Awaitable[T]
-) -> T:
+async def _explained(supervisor: Supervisor, session: Session, time_limit: float, work: Awaitable[T]) -> T:
     """Wait for an answer, and translate what keeps a server from giving one."""
     try:
         answer = await work
@@ -289,8 +298,8 @@ async def open_pool(
 ) -> AsyncGenerator[UpstreamPool]:
     """Open a pool, whose servers end with it.
 
-    `on_list` returns once a list is stored and judged. `local` servers run in this process; unused sessions of
-    one caller end after `idle` seconds.
+    `on_list` returns once a list is stored and judged. `local` servers run in this process; unused sessions
+    of one caller end after `idle` seconds.
     """
     async with AsyncExitStack() as stack:
         tasks = Tasks()

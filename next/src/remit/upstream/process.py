@@ -22,8 +22,9 @@ GRACE = 0.5  # seconds to exit after stdin closes, and again after SIGTERM
 _POLL = 0.01
 _CHUNK = 2**16
 
-# Each line lists the process groups that run. When the pipe closes, which the system does for a killed process,
-# too, the groups of the last line are killed. It works on every POSIX system, and reaches servers' children.
+# Each line lists the process groups that run. When the pipe closes, which the system does for a killed
+# process, too, the groups of the last line are killed. It works on every POSIX system, and reaches servers'
+# children.
 _WATCHDOG = """
 PATH=/usr/bin:/bin
 trap '' HUP INT TERM
@@ -241,7 +242,7 @@ async def start_process(
     """
     with _nameless_file(options) as descriptor:
         given = [] if descriptor is None else ["--args", str(descriptor)]
-        process = subprocess.Popen(  # noqa: S603, ASYNC220 - permitted; to start it takes a millisecond
+        process = subprocess.Popen(  # noqa: S603 - permitted; to start it takes a millisecond
             [words[0], *given, *words[1:]],
             env=dict(env),
             cwd=cwd,
@@ -276,4 +277,3 @@ def _nameless_file(content: bytes | None) -> Generator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
-

@@ -155,14 +155,14 @@ class Session:
     async def _compare(self, on_list: OnList, on_change: OnChange) -> Exception | None:
         try:
             if self.offer is not None:
-                await self.list(TOOLS, on_list)
-            elif await self.list(PARTS, on_list, EXTRAS_SECONDS):
+                await self.list_parts(TOOLS, on_list)
+            elif await self.list_parts(PARTS, on_list, EXTRAS_SECONDS):
                 on_change("notifications/resources/list_changed", {})  # ask again, when no call waits
         except Exception as error:
             return error
         return None
 
-    async def list(
+    async def list_parts(
         self, parts: Collection[str], on_list: OnList, extras_seconds: float | None = None
     ) -> Collection[str]:
         """List some parts, and hand over all that is known; return the parts that did not answer.
@@ -283,4 +283,3 @@ class Session:
             except TimeoutError:
                 continue
         self.was_needed = self.users > 0 or isinstance(connection.fault, ProtocolError)
-

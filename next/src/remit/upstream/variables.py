@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision import Launch, VariableSyntax
 
-if TYPE_CHECKING:  # hooks explain servers that cannot start, and compile no pattern unless an entry has variables
+if (
+    TYPE_CHECKING
+):  # hooks explain servers that cannot start, and compile no pattern unless an entry has variables
     import re
 
     from remit.upstream.model import Upstream
