@@ -178,6 +178,19 @@ def test_an_item_that_was_there_before_stays_its_owners(home: Home) -> None:
     assert home.json("home/.claude/settings.json") == SETTINGS
 
 
+def test_files_and_folders_that_an_install_made_go_with_it_whatever_came_in_between(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.installer().install(CODE, FULL, NOTHING)
+    content = home.json("home/.claude/settings.json")
+    home.write("home/.claude/settings.json", {**content, "model": "opus"})
+    assert home.installer().refresh(CODE, RULES)
+    content = home.json("home/.claude/settings.json")
+    del content["model"]
+    home.write("home/.claude/settings.json", content)
+    home.installer().uninstall(CODE)
+    assert list(home.home.iterdir()) == []
+
+
 def test_another_server_of_our_name_is_not_replaced(home: Home) -> None:
     home.write("home/.claude.json", {"mcpServers": {"remit": {"command": "other"}}})
     before = home.files()
@@ -186,7 +199,10 @@ def test_another_server_of_our_name_is_not_replaced(home: Home) -> None:
     assert home.files() == before
 
 
-def test_without_a_record_our_entries_are_recognized_from_any_environment(home: Home) -> None:
+@pytest.mark.parametrize("is_repaired", [False, True])
+def test_without_a_record_our_entries_are_recognized_from_any_environment(
+    home: Home, is_repaired: bool
+) -> None:
     before = {name: json.loads(text) for name, text in FILES[CODE].items()}
     home.installer().install(CODE, FULL, NOTHING)
     os.unlink(record_path(CODE, home.machine))
@@ -198,6 +214,9 @@ def test_without_a_record_our_entries_are_recognized_from_any_environment(home: 
     mine = {"hooks": [{"type": "command", "command": "remit hook"}]}
     content["hooks"]["Stop"].append(mine)
     home.write("home/.claude/settings.json", content)
+    if is_repaired:
+        home.installer().install(CODE, FULL, NOTHING)
+        assert home.json("home/.claude.json")["mcpServers"]["remit"]["command"] == "/opt/remit"
     home.installer().uninstall(CODE)
     assert home.json("home/.claude.json") == before[".claude.json"]
     after = home.json("home/.claude/settings.json")
@@ -326,6 +345,8 @@ def test_a_projects_rules_go_into_its_own_settings_and_out_with_the_install(home
     before = home.files()
     installer = home.installer()
     installer.install(CODE, FULL, NOTHING)
+    assert not installer.refresh(CODE, NOTHING, home.project)
+    assert not (home.root / "data/installs/projects").exists()
     assert installer.refresh(CODE, RULES, home.project)
     assert "Bash" in home.json("shop/.claude/settings.local.json")["permissions"]["deny"]
     assert load_record(record_path(CODE, home.machine, project=home.project)) is not None

@@ -34,7 +34,7 @@ from remit.decision import (
 )
 from remit.errors import InstallError
 from remit.files import ANYWHERE, Edit, FileError, Format, Machine, is_tracked, parse_json, read_text
-from remit.secrets import may_be_secret, redact_url
+from remit.secrets import may_be_secret
 from remit.text import as_list, as_object
 
 DENIED, ASKED = ("permissions", "deny"), ("permissions", "ask")
@@ -326,7 +326,7 @@ def _matcher(server: Declaration, declared: Sequence[Declaration]) -> dict[str, 
             if not same:
                 return None
     words = [launch.url] if launch.is_remote else [launch.command, *launch.args]
-    if any("$" in word or may_be_secret(word) for word in words) or redact_url(launch.url) != launch.url:
+    if any("$" in word or may_be_secret(word) for word in words):
         return None
     return {"serverUrl": launch.url} if launch.is_remote else {"serverCommand": words}
 

@@ -69,10 +69,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from remit.text import Clock
 
-# Fields of an entry that Remit writes; one with others, such as variables, is a person's.
-_OWN_FIELDS = frozenset(
-    ("command", "args", "type", "alwaysLoad", "enabled", "required", "env_vars", "source", "tools")
-)
 _PARSERS = {Format.JSON: parse_json, Format.JSONC: parse_jsonc, Format.TOML: parse_toml}
 
 
@@ -207,7 +203,10 @@ class Installer:
             return False
         words = base.gateway.words if base.gateway is not None else ()
         targets = self._targets(client, base.level, wanted, project, words)
-        with self._locking(path := self._path(client, project)):  # sessions may start at the same moment
+        path = self._path(client, project)
+        if not os.path.exists(path) and not any(target.edits for target in targets):
+            return False
+        with self._locking(path):  # sessions may start at the same moment
             record = load_record(path) or InstallRecord(client, self._clock(), self._environment)
             return any(change.is_change for change in self._sync(path, record, targets))
 
@@ -473,7 +472,7 @@ def _recognized(target: TargetFile, text: str | None) -> EditedFile | None:
 
 
 def _is_own_entry(entry: Mapping[str, Any]) -> bool:
-    return _starts(entry, "serve") and OPTION in entry_words(entry) and entry.keys() <= _OWN_FIELDS
+    return _starts(entry, "serve") and OPTION in entry_words(entry)
 
 
 def _is_own_hook(group: object) -> bool:
