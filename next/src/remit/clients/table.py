@@ -314,8 +314,11 @@ CLIENTS: Mapping[str, Client] = {
         ),
         entry=Entry(
             types={
-                "local": Transport.STDIO, "stdio": Transport.STDIO, "http": Transport.HTTP,
-                "streamable-http": Transport.HTTP, "sse": Transport.SSE,
+                "local": Transport.STDIO,
+                "stdio": Transport.STDIO,
+                "http": Transport.HTTP,
+                "streamable-http": Transport.HTTP,
+                "sse": Transport.SSE,
             },
         ),
         syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),

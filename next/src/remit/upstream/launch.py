@@ -29,6 +29,7 @@ class ReadyServer:
     environment: Mapping[str, str]
     words: tuple[str, ...]  # of its process, or of the command that prints headers; empty without either
     options: bytes | None = None  # of the sandbox, which gets them from a file without a name
+    tokens: str | None = None  # the directory of this user's tokens; None: none is used
     secrets: frozenset[str] = frozenset()  # values that must never be shown
 
 
@@ -110,6 +111,7 @@ class LocalLauncher:
             environment=given,
             words=words,
             options=options,
+            tokens=self._data,
             secrets=secrets,
         )
 
