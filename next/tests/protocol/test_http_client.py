@@ -128,7 +128,7 @@ async def test_a_404_without_a_session_may_carry_an_error() -> None:
 
 async def test_a_torn_stream_is_resumed_twice_from_its_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "LONGEST_PAUSE", 0.01)
-    note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
+    note: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
     resumed: list[str] = []
 
     async def begin(request: HttpRequest, reply: Reply) -> None:
@@ -285,10 +285,9 @@ async def test_a_session_request_that_is_given_up_is_cancelled_by_notification()
         with pytest.raises(TimeoutError):
             await call(connection, "x", time_limit=0.05)
         with anyio.fail_after(30):
-            while server.requests[-1].message["method"] != "notifications/cancelled":
-                await anyio.sleep(0.001)
-    asked = next(request for request in server.requests if request.message["method"] == "tools/call")
-    assert server.requests[-2].message["params"]["requestId"] == asked.message["id"]
+            await told.wait()
+    asked, cancelled = server.messages[-2:]
+    assert cancelled["params"]["requestId"] == asked["id"]
 
 
 async def test_a_stateless_request_that_is_given_up_closes_its_stream() -> None:
@@ -379,7 +378,7 @@ async def test_a_server_of_the_event_stream_is_called_and_may_not_send_us_elsewh
         assert request.path == "/post"
         await reply.start(202)
         if request.message.get("method") == "initialize":
-            result = {"protocolVersion": "2024-11-05", "capabilities": {}}
+            result: dict[str, Any] = {"protocolVersion": "2024-11-05", "capabilities": {}}
             await streams[-1].event(result_of(request, **result))
         elif "id" in request.message:
             await streams[-1].event(result_of(request, did=request.message["method"]))

@@ -103,13 +103,13 @@ class McpServer:
 
     async def __call__(self, request: HttpRequest, reply: Reply) -> None:
         self.requests.append(request)
-        message = request.message or {}
+        message: dict[str, Any] = request.message or {}
         name = message.get("method", request.method)
         if name in self.methods:
             await self.methods[name](request, reply)
         elif name == "initialize":
-            result = {"protocolVersion": "2025-11-25", "capabilities": {}}
-            headers = {} if self.session is None else {"mcp_session_id": self.session}
+            result: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            headers: dict[str, Any] = {} if self.session is None else {"mcp_session_id": self.session}
             await reply.json({"jsonrpc": "2.0", "id": message["id"], "result": result}, **headers)
         elif name == "server/discover" and self.era == "stateless":
             result = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete"}

@@ -1,17 +1,19 @@
 """Two ends of a wire in one process: a scripted server or client at one end, and a caller to work for."""
 
+import asyncio
 import json
 import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
 from remit.protocol import (
     CLIENT_LIMITS,
     Answer,
+    Era,
     ErrorCode,
     Handler,
     Incoming,
@@ -60,25 +62,32 @@ class RecordingCaller:
         self.told.append((method, params))
 
 
-class Wire(NamedTuple):
+class Wire:
     """The raw end of a wire, for what no peer of ours would send."""
 
-    socket: socket.socket
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+        self._unread = b""
 
     def write(self, *messages: object) -> None:
-        """Write messages, or bytes as they are."""
+        """Write messages, or bytes as they are; what a socket does not hold is for `flood`."""
         for message in messages:
             line = message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n"
             self.socket.sendall(line)
 
+    async def flood(self, *messages: object) -> None:
+        """Write more than the other side may read at once."""
+        await asyncio.to_thread(self.write, *messages)
+
     async def read(self) -> Any:
         """Read one message; None at the end."""
-        line = b""
-        while not line.endswith(b"\n"):
+        pieces = [self._unread]
+        while b"\n" not in pieces[-1]:
             await anyio.wait_readable(self.socket)
-            if not (byte := self.socket.recv(1)):
+            if not (piece := self.socket.recv(2**18)):
                 return None
-            line += byte
+            pieces.append(piece)
+        line, _, self._unread = b"".join(pieces).partition(b"\n")
         return json.loads(line)
 
 
@@ -96,11 +105,34 @@ async def serving(handler: Handler) -> AsyncGenerator[tuple[Peer, Wire]]:
     async with Tasks() as tasks:
         peer = Peer(transport, tasks, handler, CLIENT_LIMITS)
         running = tasks.start(peer.run())
-        with client.socket:
-            yield peer, client
-        await running
-    await transport.close()
-    os.close(descriptor)
+        try:
+            with client.socket:
+                yield peer, client
+            await running
+        finally:
+            await transport.close()
+            os.close(descriptor)
+
+
+@asynccontextmanager
+async def talking(**options: Any) -> AsyncGenerator[tuple[ServerConnection, Wire]]:
+    """Connect to a server, whose end the test holds once the session is open."""
+    descriptor, server = wire()
+
+    async def shake_hands() -> None:
+        number = (await server.read())["id"]
+        result: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        server.write({"jsonrpc": "2.0", "id": number, "result": result})
+        await server.read()
+
+    async with Tasks() as tasks:
+        shaking = tasks.start(shake_hands())
+        transport = LineTransport(descriptor, descriptor)
+        with server.socket:
+            async with connect(transport, CLIENT, {}, era=Era.SESSION, **options) as connection:
+                await shaking
+                yield connection, server
+        os.close(descriptor)
 
 
 class ScriptedServer:

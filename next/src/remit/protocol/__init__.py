@@ -12,7 +12,7 @@ In a client's role, `connect` gives a `ServerConnection`. In a server's role, a 
 - `request.at_end` is what a stream (`subscriptions/listen`) is answered when the connection ends.
 - `session.take(method, params, pending)` hears notifications; the peer itself cancels requests.
 - `await peer.request(method, params)` asks the client, `peer.notify(method, params)` tells it; who tells it
-  much waits for `transport.room()`.
+  much waits for `peer.transport.flush()`.
 - `ClientEra` determines the era of each request, `RULES[era]` shapes the answer, and `RawJson` is a list that
   is written as JSON only once.
 """

@@ -23,19 +23,14 @@ class Caller(Protocol):
 
     @property
     def session(self) -> str: ...  # requests with the same value may share a server's session
-
     @property
     def name(self) -> str | None: ...  # whose approvals and credentials count; None: the endpoint's own
-
     @property
     def environment(self) -> Mapping[str, str]: ...  # the client's variables, for servers started for it
-
     @property
     def capabilities(self) -> Mapping[str, Any]: ...  # of the client: sampling, elicitation, roots
-
     @property
     def log_level(self) -> str | None: ...  # the minimum; None: not set
-
     @property
     def takes_input_required(self) -> bool: ...  # whether `input_required` may be the answer
 

@@ -1,6 +1,7 @@
 """Change streams from servers without sessions: one for their lists, and one per followed resource."""
 
 import asyncio
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
@@ -78,12 +79,15 @@ class ChangeStreams:
             began = monotonic()
             try:
                 await self._listen(wanted, settle)
+                if not settled.done():  # it was never acknowledged
+                    settle()
             except JsonRpcError as error:
                 settle(error)
                 return
             except PeerError:
                 settle(LostError())
-            has_lasted = monotonic() - began > LONGEST_PAUSE
-            pause = SHORTEST_PAUSE if has_lasted else min(2 * pause, LONGEST_PAUSE)
-            await asyncio.sleep(pause)
+            if monotonic() - began > LONGEST_PAUSE:
+                pause = SHORTEST_PAUSE
+            await sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
             is_reopened = True

@@ -107,34 +107,32 @@ def _stateless_code(code: int) -> int:
     return ErrorCode.INVALID_PARAMS if code == ErrorCode.RESOURCE_NOT_FOUND else code
 
 
-RULES: Mapping[Era, Rules] = MappingProxyType(
-    {
-        Era.SESSION: Rules(
-            versions=("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"),
-            opening=INITIALIZE,
-            missing=frozenset({LISTEN, DISCOVER}),
-            extensions="experimental",
-            keeps_state=True,
-            binds_capabilities=True,
-            cancels_by_closing=False,
-            envelope=_no_envelope,
-            shape_answer=_session_answer,
-            error_code=_same_code,
-        ),
-        Era.STATELESS: Rules(
-            versions=("2026-07-28",),
-            opening=DISCOVER,
-            missing=frozenset({SUBSCRIBE, UNSUBSCRIBE, SET_LEVEL, "ping"}),
-            extensions="extensions",
-            keeps_state=False,
-            binds_capabilities=False,
-            cancels_by_closing=True,
-            envelope=_stateless_envelope,
-            shape_answer=_stateless_answer,
-            error_code=_stateless_code,
-        ),
-    }
-)
+RULES: Mapping[Era, Rules] = {
+    Era.SESSION: Rules(
+        versions=("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"),
+        opening=INITIALIZE,
+        missing=frozenset({LISTEN, DISCOVER}),
+        extensions="experimental",
+        keeps_state=True,
+        binds_capabilities=True,
+        cancels_by_closing=False,
+        envelope=_no_envelope,
+        shape_answer=_session_answer,
+        error_code=_same_code,
+    ),
+    Era.STATELESS: Rules(
+        versions=("2026-07-28",),
+        opening=DISCOVER,
+        missing=frozenset({SUBSCRIBE, UNSUBSCRIBE, SET_LEVEL, "ping"}),
+        extensions="extensions",
+        keeps_state=False,
+        binds_capabilities=False,
+        cancels_by_closing=True,
+        envelope=_stateless_envelope,
+        shape_answer=_stateless_answer,
+        error_code=_stateless_code,
+    ),
+}
 
 
 def era_of(version: object) -> Era | None:

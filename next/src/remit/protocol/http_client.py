@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Any
@@ -438,21 +438,18 @@ async def send_within_origin(
         raise UnreachableError(_cause(error)) from None
 
 
-def _cause(error: BaseException) -> str:
+def _cause(error: BaseException | None) -> str:
     """Describe the cause of an error; the library's own message may contain the URL."""
-    chain = [*_chain(error)][::-1]
+    chain: list[BaseException] = []
+    while error is not None:
+        chain.insert(0, error)
+        error = error.__cause__ or error.__context__
     for cause in chain:
         for kind, words in _CAUSES.items():
             if isinstance(cause, kind):
                 return words
     number = chain[0].errno if isinstance(chain[0], OSError) else None
     return os.strerror(number).lower() if number is not None and number > 0 else "the connection was lost"
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _refusal(response: httpx2.Response) -> RefusedError:

@@ -58,11 +58,13 @@ class Tasks:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._running: set[asyncio.Task[Any]] = set()
+        self._is_over = False
 
     async def __aenter__(self) -> "Tasks":
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_over = True
         await end(self._running)
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -70,6 +72,8 @@ class Tasks:
         task = self._loop.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._note_end)
+        if self._is_over:
+            task.cancel()
         return task
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:
@@ -93,12 +97,13 @@ class Pending:
 
     __slots__ = (
         *("_clock", "_deadline", "_loop", "answer", "arrived"),
-        *("fault", "id", "sending", "size", "time_limit"),
+        *("fault", "id", "is_paused", "sending", "size", "time_limit"),
     )
 
     def __init__(self, number: int, time_limit: float | None = None) -> None:
         self.id = number
         self.time_limit = time_limit  # seconds; `extend` restarts it
+        self.is_paused = False  # its time does not count
         self.answer: Message | None = None
         self.size = 0  # bytes of the answer
         self.fault: Exception | None = None
@@ -107,11 +112,6 @@ class Pending:
         self.arrived: asyncio.Future[None] = self._loop.create_future()  # or it has failed, or taken too long
         self._clock: asyncio.TimerHandle | None = None
         self._deadline = math.inf
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether its time does not count."""
-        return False
 
     @property
     def is_over(self) -> bool:
@@ -185,7 +185,7 @@ class Incoming:
         self.at_end: Answer | None = (
             None  # the answer once the connection ends; a handler sets it for a stream
         )
-        self.task: asyncio.Task[Answer] | None = None
+        self.task: asyncio.Task[None] | None = None
         self.is_cancelled = False  # it needs no answer
 
     def cancel(self) -> None:
@@ -198,43 +198,21 @@ class Incoming:
 class Transport(Protocol):
     """Turns bytes into messages, and messages into bytes."""
 
-    def attach(self, peer: "Peer") -> None:
-        """Set the peer that gets the messages."""
-        ...
-
-    async def run(self) -> None:
-        """Hand over messages until the stream ends."""
-        ...
-
-    def request(self, message: Message, pending: Pending) -> None:
-        """Send a request; fail it if that fails."""
-        ...
-
-    def send(self, message: Message) -> None:
-        """Send a message that needs no answer, now or soon; if the connection is gone, do nothing."""
-        ...
-
+    def attach(self, peer: "Peer") -> None: ...  # which gets the messages
+    async def run(self) -> None: ...  # hands over messages until the stream ends
+    def request(self, message: Message, pending: Pending) -> None: ...  # fails it if it cannot be sent
+    def send(self, message: Message) -> None: ...  # soon, unless the connection is gone; needs no answer
     @property
     def unsent(self) -> int: ...  # how many messages the other side has not read
-
-    async def flush(self) -> None:
-        """Wait until all that was sent is written, or nobody reads it."""
-        ...
-
-    async def close(self) -> None:
-        """Stop using the connection."""
-        ...
+    async def flush(self) -> None: ...  # waits until all is written, or nobody reads it
+    async def close(self) -> None: ...  # stops using the connection
 
 
 class Handler(Protocol):
     """Answers the other side."""
 
     def answer(self, request: Incoming) -> Answer | Coroutine[Any, Any, Answer]:
-        """Answer a request at once, or in a task of its own.
-
-        Raises:
-            JsonRpcError: the answer is an error.
-        """
+        """Answer a request at once or in a task of its own; `JsonRpcError` is an answer, too."""
         ...
 
     def take(self, method: str, params: Answer, pending: Pending | None) -> None:
@@ -415,23 +393,27 @@ class Peer:
                 self._reply(number, {"result": answer})
                 return
             self.running[number] = request
-            request.task = self._loop.create_task(answer)
-            request.task.add_done_callback(lambda task: self._finish(request, task))
+            request.task = self._loop.create_task(self._serve(request, answer))
+            request.task.add_done_callback(lambda task: self._finish(request, answer, task))
 
-    def _finish(self, request: Incoming, task: asyncio.Task[Answer]) -> None:
-        """Reply to a request that is over, even if the end of the connection interrupted it."""
+    async def _serve(self, request: Incoming, work: Coroutine[Any, Any, Answer]) -> None:
+        result = await work
+        if not request.is_cancelled:  # `_finish` comes a round of the event loop later
+            self._reply(request.id, {"result": result})
+
+    def _finish(self, request: Incoming, work: Coroutine[Any, Any, Answer], task: asyncio.Task[None]) -> None:
+        """Reply to a request that failed, or that the end of the connection interrupted."""
         del self.running[request.id]
+        work.close()  # it may not have begun
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if request.is_cancelled:
+        if error is None or request.is_cancelled:
             return
-        if error is None:
-            self._reply(request.id, {"result": task.result()})
-        elif task.cancelled() and request.at_end is not None:
+        if task.cancelled() and request.at_end is not None:
             self._reply(request.id, {"result": request.at_end})
         else:
             self._reply(request.id, {"error": _as_object(error, request.method)})
 
-    def _tasks(self, is_meant: Callable[[Incoming], bool]) -> list[asyncio.Task[Answer]]:
+    def _tasks(self, is_meant: Callable[[Incoming], bool]) -> list[asyncio.Task[None]]:
         return [request.task for request in self.running.values() if request.task and is_meant(request)]
 
     def _reply(self, number: Id | None, outcome: Message) -> None:

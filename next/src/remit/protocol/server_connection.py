@@ -78,20 +78,12 @@ class ServerTransport(Transport, Protocol):
 
     @property
     def keeps_state(self) -> bool: ...  # the server may tie state to this connection
-
     @property
     def only_era(self) -> Era | None: ...  # the only era that has this transport; None: every era
-
     @property
     def closes_streams(self) -> bool: ...  # giving up a request closes its stream
-
-    def settle(self, handshake: Handshake) -> None:
-        """Use the result of the handshake for all further messages."""
-        ...
-
-    def learn(self, tools: Iterable[Any]) -> None:
-        """Remember listed tools, whose arguments may have to be repeated in headers."""
-        ...
+    def settle(self, handshake: Handshake) -> None: ...  # for all further messages
+    def learn(self, tools: Iterable[Any]) -> None: ...  # whose arguments may have to be repeated in headers
 
 
 class _Call(Pending):
@@ -107,11 +99,6 @@ class _Call(Pending):
         self.questions: set[Incoming] = set()  # requests from the server to the caller
         self._inbox: deque[tuple[str, Params]] = deque(maxlen=MAX_NOTIFICATIONS)
         self._notified: asyncio.Task[None] | None = None  # while the caller is notified
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether the caller is being asked."""
-        return bool(self.questions)
 
     def notify(self, method: str, params: Params, tasks: Tasks) -> None:
         """Notify the caller in a task, in the order of arrival."""
@@ -148,6 +135,7 @@ class ServerConnection:
         self._streams: ChangeStreams | None = None
         self._messages = _ServerMessages(on_change)
         self._peer = self._messages.peer = Peer(transport, tasks, self._messages, SERVER_LIMITS)
+        self.lost = self._peer.lost  # set once the connection is gone
         self.handshake = Handshake(Era.SESSION, "")  # until it is open
 
     @property
@@ -164,11 +152,6 @@ class ServerConnection:
     def fault(self) -> Exception | None:
         """Why the connection is gone; None while it is open."""
         return self._peer.fault
-
-    @property
-    def lost(self) -> asyncio.Event:
-        """Set once the connection is gone."""
-        return self._peer.lost
 
     def lose(self, fault: Exception) -> None:
         """Give up the connection, and fail its requests."""
@@ -206,20 +189,20 @@ class ServerConnection:
             TimeoutError: it does not answer in time.
         """
         params = params or {}
-        rules = RULES[self.handshake.era]
+        has_levels = SET_LEVEL not in RULES[self.handshake.era].missing  # else each request carries its own
         if method in (SUBSCRIBE, UNSUBSCRIBE):
-            uri = params.get("uri")
-            if not isinstance(uri, str):
+            if not isinstance(uri := params.get("uri"), str):
                 raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is missing or invalid")
             await self.follow(uri) if method == SUBSCRIBE else self.ignore(uri)
             return {}
-        if SET_LEVEL not in rules.missing:
-            if method == SET_LEVEL:
-                self._log_level = params.get("level")
-            elif caller is not None and caller.log_level not in (None, self._log_level):
-                await self._set_level(caller.log_level)
-        elif method == SET_LEVEL:
-            return {}  # each request carries its own level
+        if method == SET_LEVEL:
+            self._log_level = params.get("level")
+            if not has_levels:
+                return {}
+        elif has_levels and caller is not None and caller.log_level not in (None, self._log_level):
+            self._log_level = caller.log_level
+            if "logging" in self.handshake.capabilities:
+                await self._try(SET_LEVEL, {"level": caller.log_level})
 
         async def ask(more: Params) -> Answer:
             return await self._ask(method, more, caller, time_limit)
@@ -253,7 +236,8 @@ class ServerConnection:
     async def follow(self, uri: str) -> None:
         """Subscribe to a resource; raises what `request` raises."""
         if self._streams is not None:
-            await self._streams.follow(uri)
+            with anyio.fail_after(QUICK_SECONDS):
+                await self._streams.follow(uri)
         else:
             await self._ask(SUBSCRIBE, {"uri": uri}, None, QUICK_SECONDS)
 
@@ -263,11 +247,6 @@ class ServerConnection:
             self._streams.ignore(uri)
         else:
             self._tasks.start(self._try(UNSUBSCRIBE, {"uri": uri}))
-
-    async def _set_level(self, level: str | None) -> None:
-        self._log_level = level
-        if "logging" in self.handshake.capabilities:
-            await self._try(SET_LEVEL, {"level": level})
 
     async def _try(self, method: str, params: Params) -> None:
         with suppress(JsonRpcError, PeerError, TimeoutError):
@@ -285,7 +264,8 @@ class ServerConnection:
                     self._messages.note_elicitation(as_object(elicitation), caller)
             if error.code != ErrorCode.HEADER_MISMATCH or method != "tools/call":
                 raise
-        self._transport.learn(await self._list("tools"))
+        with anyio.fail_after(time_limit):
+            self._transport.learn(await self._list("tools"))
         return await self._exchange(method, params, self._call(caller, time_limit))
 
     def _call(self, caller: Caller | None = None, time_limit: float | None = None) -> _Call:
@@ -523,11 +503,13 @@ class _ServerMessages:
         if call.id not in self.peer.pending:
             raise JsonRpcError(ErrorCode.INVALID_REQUEST, "the request is over that this question belongs to")
         call.questions.add(question)
-        call.extend()  # pauses the time limit
+        call.is_paused = True
+        call.extend()
         try:
             return await caller.ask(question.method, question.params)
         finally:
             call.questions.discard(question)
+            call.is_paused = bool(call.questions)
             call.extend()
 
 
