@@ -7,33 +7,29 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from remit.decision import Launch, Status, VariableSyntax
+from remit.decision import Launch, Offer, Status, VariableSyntax
 from remit.files import Machine
-from remit.upstream import Obstacle, Progress, refresh, start_obstacles
+from remit.upstream import Obstacle, Upstream, ask_all, start_obstacles
 from support.builders import declared
 from support.upstreams import launcher, script, two_eras, upstream
 
 MACHINE = Machine("/home/ada", {"PATH": os.environ["PATH"], "TOKEN": "t"})
 
 
-def test_servers_are_listed_side_by_side_and_a_failure_is_an_answer() -> None:
+def test_servers_are_asked_side_by_side_and_a_failure_is_an_answer() -> None:
     good = [upstream(two_eras("old"), f"server {number}") for number in range(12)]
     bad = upstream(script("import sys; sys.exit('no luck')"), "bad")
-    heard: list[Progress] = []
+    offers: dict[str, Offer] = {}
 
-    def note(progress: Progress) -> None:
+    def keep(server: Upstream, offer: Offer) -> None:
         assert threading.current_thread() is threading.main_thread()
-        heard.append(progress)
+        offers[server.label] = offer
 
-    offers = refresh([*good, bad], launcher(), note)
-    assert [len(offer.tools) for offer in offers] == [*[9] * 12, 0]
-    assert offers[-1].failure is not None
-    assert (offers[-1].failure.reason, offers[-1].failure.output) == (
-        "ended before it answered (exit code 1)",
-        ("no luck",),
-    )
-    assert [progress.done for progress in heard] == [*range(1, 14)]
-    assert {progress.count for progress in heard} == {13}
+    ask_all([*good, bad], launcher(), keep)
+    failure = offers.pop("bad").failure
+    assert failure is not None
+    assert (failure.reason, failure.output) == ("ended before it answered (exit code 1)", ("no luck",))
+    assert [len(offer.tools) for offer in offers.values()] == [9] * 12
 
 
 def obstacle(launch: Launch, *, by_remit: bool = True, **fields: Any) -> Obstacle | None:
@@ -66,7 +62,8 @@ def test_a_variable_that_is_not_set_counts_only_where_remit_starts_the_server() 
 
 
 def test_hooks_load_little_to_look_for_obstacles() -> None:
-    code = "import sys; import remit.upstream.obstacles; print([m for m in ('dataclasses', 'asyncio', 'remit.secrets') if m in sys.modules])"
+    heavy = ("asyncio", "dataclasses", "remit.secrets")
+    code = f"import sys, remit.upstream.obstacles; print([name for name in {heavy} if name in sys.modules])"
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=True

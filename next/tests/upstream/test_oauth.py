@@ -9,7 +9,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import httpx2
 import pytest
-from anyio.to_thread import run_sync
 from mcp.client.auth import OAuthFlowError
 
 from remit.decision import Launch, OAuthClient, Transport, VariableSyntax
@@ -75,7 +73,7 @@ class Browser:
         back = self.asked["redirect_uri"][0]
         for target in (*(f"{back}{detour}" for detour in self._detours), url):
             try:
-                with urllib.request.urlopen(target) as response:
+                with urllib.request.urlopen(target) as response:  # noqa: S310 - our own
                     self.statuses.append(response.status)
             except urllib.error.HTTPError as error:
                 self.statuses.append(error.code)
@@ -124,7 +122,7 @@ def test_a_refused_sign_in_and_one_that_nobody_completes_are_reported(tmp_path: 
     with serving("3600", "access_denied") as server:
         with pytest.raises(SignInError) as refused:
             signed_in(server, tokens)
-        with pytest.raises(SignInError, match="sign-in to `closed` timed out after 0.5 s"):
+        with pytest.raises(SignInError, match=r"sign-in to `closed` timed out after 0\.5 s"):
             sign_in(
                 server, launcher(), tokens, on_url=lambda _: None, open_browser=lambda _: None, time_limit=0.5
             )
@@ -139,12 +137,12 @@ def test_a_client_of_the_entry_comes_back_to_localhost_and_a_scope_is_added(tmp_
     with serving("3600") as server:
         back = f"http://localhost:{port}/callback"
         wanted = {"redirect_uris": [back], "token_endpoint_auth_method": "none", "client_name": "by hand"}
-        request = urllib.request.Request(
+        request = urllib.request.Request(  # noqa: S310 - our own
             server.launch.url.replace("/mcp", "/register"),
             json.dumps(wanted).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request) as response:
+        with urllib.request.urlopen(request) as response:  # noqa: S310 - our own
             client_id = json.loads(response.read())["client_id"]
         own = at(server.launch.url, registered=OAuthClient(client_id, port))
         token = signed_in(own, tokens, browser)
@@ -235,7 +233,7 @@ def test_a_name_that_changes_its_address_after_the_check_is_connected_to_as_it_w
         # Checked at an address where nothing answers, looked up again here.
         Names(monkeypatch, login_example=["192.0.2.1", "127.0.0.1"])
         monkeypatch.setattr(oauth, "_SECONDS", 0.2)
-        monkeypatch.setattr(oauth, "is_local", lambda address: address == "127.0.0.1")
+        monkeypatch.setattr(oauth, "is_local", "127.0.0.1".__eq__)
 
         async def post() -> None:
             guard = AddressGuard(httpx2.URL("https://8.8.8.8/mcp"))

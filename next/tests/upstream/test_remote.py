@@ -144,8 +144,9 @@ async def token_endpoint(answer: Mapping[str, Any], seen: list[dict[str, str]]) 
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/token"
 
 
+OLD, NEW = {"access_token": "old"}, {"access_token": "new"}
 TOKEN = StoredToken(
-    token_endpoint="", access_token="old", refresh_token="again", client_id="me/1", resource="https://r/"
+    token_endpoint="", **OLD, refresh_token="again", client_id="me/1", resource="https://r/"
 )
 
 
@@ -156,7 +157,7 @@ async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refre
     answer = {"access_token": "new", "expires_in": 3600}
     async with token_endpoint(answer, seen) as endpoint, http_server(Guarded("new")) as url:
         secret = replace(
-            TOKEN, token_endpoint=endpoint, client_secret="p w", client_method="client_secret_basic"
+            TOKEN, token_endpoint=endpoint, client_method="client_secret_basic", client_secret="p w"
         )
         tokens.save(url, secret)
         async with running_pool(data=str(tmp_path)) as pool:
@@ -183,7 +184,7 @@ async def test_a_token_that_another_process_refreshed_is_used_without_another_re
                 tasks.start_soon(pool.request, at(url), "tools/call", tool("echo"), RecordingCaller())
                 with anyio.fail_after(30):
                     await served.has_rejected.wait()
-                tokens.save(url, replace(TOKEN, token_endpoint=endpoint, access_token="new"))
+                tokens.save(url, replace(TOKEN, token_endpoint=endpoint, **NEW))
                 held.close()
     assert seen == []
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from remit.config import Sandbox
 from remit.decision import Launch
 from remit.errors import NotReadyError
-from remit.upstream import LocalLauncher, Sandbox, Upstream, sandbox
+from remit.upstream import LocalLauncher, Upstream, sandbox
 from remit.upstream.process import ServerProcess, start_process
 from support.upstreams import upstream
 
@@ -42,7 +43,7 @@ class Machine:
 
     def server(self, script: str, options: Sandbox, **fields: Any) -> Upstream:
         launch = Launch(command="/bin/sh", args=("-c", script), env={"TOKEN": "t0k3n"})
-        given = {"sandbox": options, "root": str(self.project), "inherits": False, **fields}
+        given: dict[str, Any] = {"sandbox": options, "root": str(self.project), "inherits": False, **fields}
         return upstream(launch, directory=str(self.project), **given)
 
     @asynccontextmanager

@@ -16,7 +16,7 @@ from remit.decision import Launch
 from remit.errors import NotReadyError
 from remit.upstream.failures import missing, secrets_of
 from remit.upstream.model import Upstream
-from remit.upstream.variables import environment, expand
+from remit.upstream.variables import environment, expand, is_internal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -61,7 +61,7 @@ class LocalLauncher:
         variables: Mapping[str, str],
         home: str,
         data: str,
-        is_internal: Callable[[str], bool] = lambda _: False,
+        is_internal: Callable[[str], bool] = is_internal,
     ) -> None:
         self._variables = variables
         self._home = home

@@ -12,6 +12,7 @@ from enum import StrEnum
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import getproxies
 
@@ -407,21 +408,21 @@ class _CallbackPage(ThreadingHTTPServer):
 
 class _CallbackHandler(BaseHTTPRequestHandler):
     timeout = _PAGE_SECONDS
-    server: _CallbackPage
 
     def do_GET(self) -> None:
+        page = cast("_CallbackPage", self.server)
         target = urlsplit(self.path)
         params = {name: values[0] for name, values in parse_qs(target.query).items()}
         if target.path != _PATH:
             self._answer(404, "There is nothing here.")
-        elif self.server.state is None or params.get("state") != self.server.state:
+        elif page.state is None or params.get("state") != page.state:
             self._answer(400, "This is not the sign-in that Remit waits for.")
         elif "error" in params:
             self._answer(200, f"The sign-in was refused: {params['error']}. You can close this page.")
-            self.server.take(params)
+            page.take(params)
         else:
             self._answer(200, "You are signed in. You can close this page and go back.")
-            self.server.take(params)
+            page.take(params)
 
     def _answer(self, status: int, text: str) -> None:
         page = f"<!doctype html><meta charset=utf-8><title>Remit</title><p>{escape(text)}".encode()

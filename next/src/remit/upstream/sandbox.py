@@ -145,9 +145,7 @@ def _system() -> Iterator[tuple[str, tuple[str, ...]]]:
 def _runtime(command: str, cwd: str, search_path: str, home: str) -> Iterator[str]:
     """List the directories that a program needs: follow its links, and the first lines of scripts."""
     for _ in range(MAX_HOPS):
-        program = shutil.which(
-            command if os.sep not in command else os.path.join(cwd, command), path=search_path
-        )
+        program = shutil.which(os.path.join(cwd, command) if os.sep in command else command, path=search_path)
         if program is None:
             return
         program = os.path.abspath(program)
