@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
+from typing import Any
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import Scanner
@@ -45,3 +46,8 @@ def old_store() -> str | None:
     if os.path.exists(store_path()) or not os.path.exists(path):
         return None
     return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+
+
+def running_gateways() -> list[Mapping[str, Any]]:
+    """List the gateways that run for this user."""
+    return []

@@ -114,7 +114,7 @@ def show_overview(client: str | None, *, as_json: bool) -> None:
 
 def first_look(registry: "Registry", here: Here) -> None:
     """Ask the servers that were never asked and that are the user's own or trusted; keep the answers."""
-    context = _context(registry, here)
+    context = here.context(registry)
     new = [
         tool.server
         for tool, decision in registry.tools(context)
@@ -149,7 +149,7 @@ def is_startable(tool: Tool) -> bool:
 
 def read_overview(registry: "Registry", here: Here) -> Overview:
     """Collect the facts; start nothing."""
-    context = _context(registry, here)
+    context = here.context(registry)
     listed = registry.tools(context)
     catalog = registry.catalog(context)
     summary = summarize(listed, context)
@@ -161,7 +161,7 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     hidden = {group.cause: group.items for group in summary.hidden}
     return Overview(
         context=context,
-        clients=_clients(registry, here, context, listed),
+        clients=_clients(registry, here, context),
         servers=[group for group in groups.servers if group.is_available],
         visible=summary.visible,
         hidden=summary.hidden_count,
@@ -178,13 +178,7 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     )
 
 
-def _context(registry: "Registry", here: Here) -> Context:
-    return here.context(registry)
-
-
-def _clients(
-    registry: "Registry", here: Here, context: Context, listed: Sequence[ToolDecision]
-) -> list[FoundClient]:
+def _clients(registry: "Registry", here: Here, context: Context) -> list[FoundClient]:
     """List the clients on this machine, the one that the figures are about first."""
     from remit.bootstrap import installed_clients
     from remit.clients import CLIENTS, is_on_machine
