@@ -2,6 +2,9 @@
 
 import os
 import time
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import InstallLevel, Scanner, load_record, read_edits, record_path
@@ -12,6 +15,8 @@ from remit.files import Machine, this_machine
 from remit.store import open_store
 
 _FACES = {InstallLevel.FULL: Face.GATEWAY, InstallLevel.HOOKS: Face.GUARDED}
+_STORE = "remit.sqlite"
+_OLD_STORE = "remit.db"
 
 
 def clock() -> int:
@@ -19,10 +24,15 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def store_path() -> str:
+    """Return the path of this user's database."""
+    return os.path.join(data_directory(this_machine()), _STORE)
+
+
 def open_registry() -> Registry:
     """Open the registry of this user."""
     machine = this_machine()
-    store = open_store(os.path.join(data_directory(machine), "remit.sqlite"))
+    store = open_store(store_path())
     scanner = Scanner(store, machine, clock, read_edits=read_edits)
     configurations = JoinedConfigurations(store, machine, clock)
 
@@ -42,3 +52,22 @@ def face_of(client: str, machine: Machine) -> Face:
         if record is not None:
             return _FACES.get(record.level, Face.CLIENT)
     return Face.CLIENT
+
+
+@cache
+def installed_clients() -> Collection[str]:
+    """Return the clients that Remit is installed in."""
+    return ()
+
+
+def old_store() -> str | None:
+    """Say that an earlier database stays unused, before a new one is made; None without one."""
+    path = os.path.join(data_directory(this_machine()), _OLD_STORE)
+    if os.path.exists(store_path()) or not os.path.exists(path):
+        return None
+    return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+
+
+def running_gateways() -> list[Mapping[str, Any]]:
+    """List the gateways that run for this user."""
+    return []
