@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any
 
 from remit.catalog import JoinedConfigurations, Registry
@@ -14,9 +13,8 @@ from remit.errors import FileChangeError
 from remit.files import Machine, this_machine
 from remit.store import open_store
 
+_STORE, _OLD_STORE = "remit.sqlite", "remit.db"
 _FACES = {InstallLevel.FULL: Face.GATEWAY, InstallLevel.HOOKS: Face.GUARDED}
-_STORE = "remit.sqlite"
-_OLD_STORE = "remit.db"
 
 
 def clock() -> int:
@@ -24,15 +22,15 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def store_path() -> str:
+def store_path(machine: Machine) -> str:
     """Return the path of this user's database."""
-    return os.path.join(data_directory(this_machine()), _STORE)
+    return os.path.join(data_directory(machine), _STORE)
 
 
 def open_registry() -> Registry:
     """Open the registry of this user."""
     machine = this_machine()
-    store = open_store(store_path())
+    store = open_store(store_path(machine))
     scanner = Scanner(store, machine, clock, read_edits=read_edits)
     configurations = JoinedConfigurations(store, machine, clock)
 
@@ -54,16 +52,19 @@ def face_of(client: str, machine: Machine) -> Face:
     return Face.CLIENT
 
 
-@cache
-def installed_clients() -> Collection[str]:
-    """Return the clients that Remit is installed in."""
-    return ()
+def installed_clients(clients: Collection[str]) -> list[str]:
+    """Select the clients that Remit is installed in."""
+    machine = this_machine()
+    paths = {client: record_path(client, machine) for client in clients}
+    managed = {client: record_path(client, machine, is_managed=True) for client in clients}
+    return [client for client in clients if any(map(os.path.exists, (paths[client], managed[client])))]
 
 
 def old_store() -> str | None:
     """Say that an earlier database stays unused, before a new one is made; None without one."""
-    path = os.path.join(data_directory(this_machine()), _OLD_STORE)
-    if os.path.exists(store_path()) or not os.path.exists(path):
+    machine = this_machine()
+    path = os.path.join(data_directory(machine), _OLD_STORE)
+    if os.path.exists(store_path(machine)) or not os.path.exists(path):
         return None
     return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
 
