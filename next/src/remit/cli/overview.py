@@ -184,7 +184,7 @@ def _clients(registry: "Registry", here: Here, context: Context) -> list[FoundCl
     from remit.clients import CLIENTS, is_on_machine
     from remit.files import this_machine
 
-    machine, installed = this_machine(), installed_clients()
+    machine = this_machine()
     everywhere = registry.at(here.directory, ALL_CLIENTS)
     registry.clients.refresh(everywhere)
     servers = Counter(
@@ -193,6 +193,7 @@ def _clients(registry: "Registry", here: Here, context: Context) -> list[FoundCl
         if is_startable(row.tool) and row.tool.is_declared and row.tool.status not in ("stale", "itself")
     )
     names = [name for name in CLIENTS if is_on_machine(name, machine)]
+    installed = installed_clients(names)
     found = [FoundClient(name, servers[name], name in installed) for name in names]
     return sorted(found, key=lambda client: (client.name != context.client, -client.servers))
 
