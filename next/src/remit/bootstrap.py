@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import InstallLevel, Scanner, load_record, read_edits, record_path
@@ -12,6 +13,9 @@ from remit.decision import Face
 from remit.errors import FileChangeError
 from remit.files import Machine, this_machine
 from remit.store import open_store
+
+if TYPE_CHECKING:
+    from remit.memory import Memory
 
 _STORE, _OLD_STORE = "remit.sqlite", "remit.db"
 _FACES = {InstallLevel.FULL: Face.GATEWAY, InstallLevel.HOOKS: Face.GUARDED}
@@ -72,3 +76,25 @@ def old_store() -> str | None:
 def running_gateways() -> list[Mapping[str, Any]]:
     """List the gateways that run for this user."""
     return []
+
+
+@contextmanager
+def open_memory(directory: str = ".") -> "Generator[Memory]":
+    """Open the memory of a directory's repository.
+
+    Raises:
+        NotFoundError: the directory does not exist.
+        StoreError: the database cannot be used.
+    """
+    from remit.files import locate
+    from remit.memory import open_memory as open_memory_of
+    from remit.search import open_model
+
+    workspace = locate(directory)
+    with open_registry() as registry:
+        embeddings = registry.config.current(workspace).embeddings
+    store = open_store(store_path(this_machine()), durable=True)
+    try:
+        yield open_memory_of(store, open_model(*embeddings), workspace)
+    finally:
+        store.close()
