@@ -44,6 +44,7 @@ def environment() -> Environment:
         "time": local_time,
         "commands": commands,
         "code": code,
+        "sentence": sentence,
     }
     names = cast("dict[str, Any]", made.globals)
     names |= {
@@ -100,6 +101,12 @@ def commands(text: str | None) -> list[str]:
 def code(text: str | None) -> Markup:
     """Mark what is quoted in a text as code."""
     return Markup("").join(_marked(str(shown(text or ""))))
+
+
+def sentence(text: str) -> Markup:
+    """Write a line of a command as a sentence of a page."""
+    text = text.strip()
+    return code(f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '`')) else '.'}")
 
 
 def _marked(text: str) -> Iterator[Markup]:

@@ -64,7 +64,7 @@ def read(source: Source, request: Request) -> Answer:
         query = CallQuery(since=start_of(HOUR, HOURS))
         workspace = listing.context.workspace
         step = next_step(overview)
-        rows = list(_cost_rows(overview))
+        rows = list(_cost_rows(overview)) if cost.by_server else []
         return {
             "overview": overview,
             "place": place(listing.context),

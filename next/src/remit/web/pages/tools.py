@@ -27,11 +27,6 @@ class ShownGroup(NamedTuple):
         head = "" if self.group.server is None else self.group.server.tool.name.removesuffix("*")
         return item.tool.name.removeprefix(head) or item.tool.name
 
-    @property
-    def tokens(self) -> int:
-        """What the definitions of its visible tools take."""
-        return sum(tool.tokens or 0 for tool, decision in self.group.tools if decision.is_available)
-
 
 def read(source: Source, request: Request) -> Answer:
     """List the tools as `remit tools --all` does."""
@@ -42,14 +37,12 @@ def read(source: Source, request: Request) -> Answer:
         page = paged([row for row in listing.rows if matches(row[1])], request.number("page"), ROWS)
         clients = {item.tool.client for item in listing.known} | {listing.context.client or ALL_CLIENTS}
         main = source.listing(request.here._replace(agent=None)) if request.here.agent else listing
-        groups = list(_grouped(page, listing))
         return {
             "listing": listing,
             "asking": sum(item.decision.verdict == "ask" for item in listing.known),
             "cost_lines": [str(line).strip() for line in cost_lines(listing.overview.cost, listing.context)],
             "states": answers.truths(listing.context),
-            "groups": groups,
-            "most": max((group.tokens for group in groups), default=0),
+            "groups": list(_grouped(page, listing)),
             "page": page,
             "clients": [*sorted(clients - {ALL_CLIENTS}), ALL_CLIENTS],
             "client": listing.context.client or ALL_CLIENTS,

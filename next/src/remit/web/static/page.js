@@ -8,7 +8,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (isError || !target.querySelector("[data-in-place] [data-key]")) return;
   event.detail.shouldSwap = false;
   const received = new DOMParser().parseFromString(serverResponse, "text/html");
-  for (const part of [...received.body.children]) {
+  for (const part of received.querySelectorAll("[data-part]")) {
     const shown = document.getElementById(part.id);
     if (part.matches("[data-in-place]")) merge(shown, part);
     else shown.replaceWith(part);
