@@ -145,9 +145,7 @@ async def token_endpoint(answer: Mapping[str, Any], seen: list[dict[str, str]]) 
 
 
 OLD, NEW = {"access_token": "old"}, {"access_token": "new"}
-TOKEN = StoredToken(
-    token_endpoint="", **OLD, refresh_token="again", client_id="me/1", resource="https://r/"
-)
+TOKEN = StoredToken(token_endpoint="", **OLD, refresh_token="again", client_id="me/1", resource="https://r/")
 
 
 async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refresh_token(
