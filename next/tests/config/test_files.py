@@ -73,6 +73,7 @@ def test_a_variable_names_another_file_of_the_user_and_one_of_the_project_counts
     def blocked(path: str) -> list[str]:
         files.machine = files.machine._replace(variables={"REMIT_CONFIG": path})
         configuration = files.open().current(files.workspace())
+        assert configuration.problems == ()
         return [pattern for listed in configuration.rules.lists for pattern, _ in listed.patterns]
 
     assert blocked(str(mine)) == ["Bash", "Write"]
@@ -119,6 +120,19 @@ def test_the_readable_part_of_a_file_goes_on_after_an_unclosed_list(files: Files
 def test_a_file_that_is_too_large_is_readable_up_to_its_limit(files: Files) -> None:
     files.shared('block = ["Bash"]\n' + "#" * 300_000)
     assert (verdict(files, "Bash"), verdict(files, "Read")) == (Verdict.ASK, Verdict.VISIBLE)
+
+
+def test_any_part_of_a_file_can_be_read(files: Files) -> None:
+    text = (
+        'block = ["Bash",\n  "Read"]\nmode = "plan"\n[states."a.b"]\nglob = "*.md"\nimplies = ["c"]\n'
+        '[tools."mcp__git__*"]\nstates = { any = ["a.b"] }\nwhen = """state(\'a.b\') &&\n args.y > 1"""\n'
+        'location = { pages = ["/a"] }\napproval = "args.z == 1"\n[servers.web]\nsandbox = { read = ["."] }\n'
+    )
+    for at in range(0, len(text), 7):
+        for part in (text[:at], text[at:], text[:at] + text[at + 3 :]):
+            files.shared(part)
+            files.now += SECOND
+            assert isinstance(verdict(files, "Bash"), Verdict)
 
 
 def test_no_mode_and_no_trusted_rule_lifts_the_approval_that_an_invalid_file_needs(files: Files) -> None:
@@ -250,8 +264,8 @@ def test_the_lock_is_parsed_and_an_invalid_one_is_said_to_be(files: Files) -> No
 def test_a_layer_of_an_extension_counts_like_the_users_file(files: Files) -> None:
     texts = {"team:remit.toml": 'block = ["Bash"]'}
 
-    def paths(_workspace: Workspace, _machine: Machine) -> list[tuple[str, str | None]]:
-        return [("team:remit.toml", None)]
+    def paths(_workspace: Workspace) -> list[str]:
+        return ["team:remit.toml"]
 
     layer = Layer("team", RuleStrength.MACHINE, paths, texts.get)
     configurations = files.open(layer)

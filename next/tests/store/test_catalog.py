@@ -317,7 +317,7 @@ def test_a_row_tells_what_was_accepted_and_what_is_listed_now() -> None:
     assert row(store, "mcp__git__log").accepted == log.accepted
     store.trust.accept([(log.tool.key, changed.digest)], "person", SHOP, 5)
     accepted = row(store, "mcp__git__log").accepted
-    assert accepted == (prepared(changed).pin, changed.digest, GIT.digest, "person", 5)
+    assert accepted == (prepared(changed).pin, changed.digest, GIT.digest, "person", 5, None)
 
 
 def test_the_next_list_is_compared_with_what_is_known() -> None:

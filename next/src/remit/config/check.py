@@ -81,10 +81,8 @@ def _in_rule(
 
 
 def mistakes_by_merging(merged: Mapping[str, Any], loaded: Sequence[LoadedFile]) -> Iterator[Found]:
-    """List undeclared names in conditions, and states that nothing makes true, in valid files."""
+    """List undeclared names in conditions, and states that nothing makes true."""
     for file in loaded:
-        if not file.is_valid:
-            continue
         rules = file.section("tools")
         if rules:
             vocabulary = _vocabulary(merged, is_projects=file.is_projects)

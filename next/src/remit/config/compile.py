@@ -28,8 +28,11 @@ from remit.decision import (
     normalise,
     tool_globs,
 )
-from remit.decision.when import Condition, LocationScope, StateScope
-from remit.store import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from remit.decision.when import Condition, LocationScope, StateScope
+    from remit.store import Problem
 
 Merged = Mapping[str, Any]  # JSON that `merge` made
 CONTEXT_BUDGET = 2_000  # tokens
@@ -177,7 +180,7 @@ class Configuration(NamedTuple):
     lock: Lock | None
     extra: Mapping[str, Any]  # keys of extensions
     requests: tuple[TrustRequest, ...]
-    problems: tuple[Problem, ...]
+    problems: "tuple[Problem, ...]"
     invalid: tuple[str, ...]  # files that cannot be used as they are now
     inputs: Mapping[str, str]  # each file with its fingerprint
 
@@ -262,10 +265,18 @@ def compile_configuration(merged: Merged, inputs: Mapping[str, str]) -> Configur
             TrustRequest(subject, Origin(*origin), tuple(reasons), *rest)
             for subject, origin, reasons, *rest in merged["requests"]
         ),
-        problems=tuple(Problem(*problem) for problem in merged["problems"]),
+        problems=_problems(merged["problems"]),
         invalid=tuple(merged["invalid"]),
         inputs=inputs,
     )
+
+
+def _problems(rows: Sequence[Sequence[str]]) -> "tuple[Problem, ...]":
+    if not rows:
+        return ()
+    from remit.store import Problem  # it loads scans, and most files are valid
+
+    return tuple(Problem(*row) for row in rows)
 
 
 def _state(name: str, entry: Mapping[str, Any]) -> StateRule:
@@ -349,7 +360,7 @@ def tool_rule(
         condition,
         call,
         LEVELS[table["danger"]] if "danger" in table else None,
-        Condition(when=approval, withheld=withheld) if isinstance(approval, str) else approval,
+        condition_of({"when": approval}, withheld) if isinstance(approval, str) else approval,
         table.get("ai_enabled"),
         table.get("namespace"),
     )
@@ -360,8 +371,10 @@ def has_condition(table: Mapping[str, Any]) -> bool:
     return any(key in table for key in ("states", "when", "location"))
 
 
-def condition_of(table: Mapping[str, Any], withheld: Collection[str] = ()) -> Condition:
+def condition_of(table: Mapping[str, Any], withheld: Collection[str] = ()) -> "Condition":
     """Return what a valid table for a pattern of tools requires."""
+    from remit.decision.when import Condition  # it costs 3.5 ms, and few files have conditions
+
     return Condition(
         _state_scope(table.get("states")),
         table.get("when"),
@@ -370,7 +383,9 @@ def condition_of(table: Mapping[str, Any], withheld: Collection[str] = ()) -> Co
     )
 
 
-def _state_scope(written: Sequence[str] | Mapping[str, Sequence[str]] | None) -> StateScope | None:
+def _state_scope(written: Sequence[str] | Mapping[str, Sequence[str]] | None) -> "StateScope | None":
+    from remit.decision.when import StateScope
+
     if written is None:
         return None
     if not isinstance(written, Mapping):
@@ -383,7 +398,9 @@ def _state_scope(written: Sequence[str] | Mapping[str, Sequence[str]] | None) ->
     )
 
 
-def _location_scope(written: Mapping[str, Sequence[str]] | None) -> LocationScope | None:
+def _location_scope(written: Mapping[str, Sequence[str]] | None) -> "LocationScope | None":
+    from remit.decision.when import LocationScope
+
     if written is None:
         return None
     return LocationScope(

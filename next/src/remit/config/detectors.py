@@ -12,16 +12,15 @@ _TIMEOUT = 2.0
 GIT_FACTS = ("repository", "branch", "detached", "merging", "rebasing", "dirty", "clean")
 _ASKED_OF_GIT = ("dirty", "clean")  # these run git
 
-# The options of each kind, besides `else`; a lifetime is its default.
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "file": (),
-    "glob": ("count", "timeout", "lifetime"),
-    "git": ("equals", "timeout", "lifetime"),
+OPTIONS: Mapping[str, tuple[str, ...]] = {  # of each kind
+    "file": ("else",),
+    "glob": ("count", "timeout", "lifetime", "else"),
+    "git": ("equals", "timeout", "lifetime", "else"),
     "env": ("equals",),
-    "value": ("equals",),
-    "entities": ("count", "timeout", "lifetime"),
-    "command": ("timeout", "lifetime"),
-    "http": ("timeout", "lifetime"),
+    "value": ("equals", "else"),
+    "entities": ("count", "timeout", "lifetime", "else"),
+    "command": ("timeout", "lifetime", "else"),
+    "http": ("timeout", "lifetime", "else"),
     "push": ("lifetime",),
 }
 _LIFETIMES = {"glob": 2.0, "git": 2.0, "entities": 2.0, "command": 30.0, "http": 30.0, "push": 60.0}

@@ -5,7 +5,7 @@ Messages never show values, because a misplaced value may be a secret.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from remit.text import did_you_mean
 
@@ -36,24 +36,6 @@ class Mistake(NamedTuple):
     is_ignored: bool = False  # the file may not set this: the rest of it counts
 
 
-class Type(Protocol):
-    """The type of a value."""
-
-    @property
-    def words(self) -> str:
-        """What a value must be."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        ...
-
-    def check(self, value: object, path: KeyPath, *, is_projects: bool) -> Iterable[Mistake]:
-        """List the mistakes in a value."""
-        ...
-
-
 class Value(NamedTuple):
     """A single value or a list of texts."""
 
@@ -75,7 +57,7 @@ class Value(NamedTuple):
 class Either(NamedTuple):
     """A value of one of several types, which TOML tells apart."""
 
-    types: Sequence[Type]
+    types: "Sequence[Type]"
 
     @property
     def words(self) -> str:
@@ -116,7 +98,7 @@ class ConfigKey(NamedTuple):
     """A key of a configuration file."""
 
     name: str
-    type: Type
+    type: "Type"
     meaning: str
     default: str = ""
     project: ProjectRight = ProjectRight.SET
@@ -132,11 +114,7 @@ class Table(NamedTuple):
     words: str = "a table"
     rules: Callable[[Mapping[str, Any]], Iterable[Mistake]] = lambda _: ()  # about several keys
     gone: Mapping[str, str] = {}  # keys that do not exist (any more), and what to write instead
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        return (dict,)
+    kinds: tuple[type, ...] = (dict,)
 
     def check(self, value: object, path: KeyPath = (), *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in a table, and in the values in it."""
@@ -176,11 +154,7 @@ class Tables(NamedTuple):
     table: Table
     words: str = "a table for each"
     name_problem: Callable[[str], _Problem] = lambda _: None
-
-    @property
-    def kinds(self) -> tuple[type, ...]:
-        """The types that TOML gives such a value."""
-        return (dict,)
+    kinds: tuple[type, ...] = (dict,)
 
     def check(self, value: object, path: KeyPath, *, is_projects: bool = False) -> Iterator[Mistake]:
         """List the mistakes in each table."""
@@ -195,6 +169,9 @@ class Tables(NamedTuple):
             if problem := self.name_problem(name):
                 yield Mistake((*path, name), *_parts(problem))
             yield from self.table.check(inner, (*path, name), is_projects=is_projects)
+
+
+Type: TypeAlias = Value | Either | Table | Tables
 
 
 def _parts(problem: str | tuple[str, str]) -> tuple[str, str | None]:

@@ -32,11 +32,11 @@ _LISTS = ("allow", "block", "pinned", "tools")  # keys with patterns of tools
 
 
 class Layer(NamedTuple):
-    """Files with one owner; `LAYERS` has them from the weakest."""
+    """Files with one owner."""
 
     name: str
     strength: RuleStrength
-    paths: Callable[[Workspace, Machine], Iterable[tuple[str, str | None]]]  # with the base of relative paths
+    paths: Callable[[Workspace], Iterable[str]] | None = None  # of an extension's layer
     read: Callable[[str], str | None] | None = None  # the text of a path that is no file
     check: "Callable[[Mapping[str, Any]], Iterable[Mistake]] | None" = None  # what its files may not set
 
@@ -44,6 +44,14 @@ class Layer(NamedTuple):
     def is_projects(self) -> bool:
         """Whether its files are in the repository, so others write them."""
         return self.strength is RuleStrength.NARROWING
+
+
+MACHINE = Layer("machine", RuleStrength.MACHINE)
+LOCKS = Layer("lock", RuleStrength.NARROWING)
+PROJECT = Layer("project", RuleStrength.NARROWING)
+LOCALS = Layer("local", RuleStrength.NARROWING)
+PERSONAL = Layer("personal", RuleStrength.MACHINE)
+MANAGED = Layer("managed", RuleStrength.MANAGED)
 
 
 class ConfigFile(NamedTuple):
@@ -57,15 +65,6 @@ class ConfigFile(NamedTuple):
     def owner(self) -> str:
         """The file for messages."""
         return "Remit itself" if not self.path else f"the {self.layer.name} file {self.path}"
-
-
-def _in_project(name: str) -> Callable[[Workspace, Machine], Iterator[tuple[str, str | None]]]:
-    def paths(workspace: Workspace, _machine: Machine) -> Iterator[tuple[str, str | None]]:
-        if workspace.has_files:
-            for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
-                yield os.path.join(dir, name), dir
-
-    return paths
 
 
 def machine_path(machine: Machine) -> str:
@@ -109,46 +108,21 @@ def _directory(machine: Machine) -> str:
     return os.path.join(variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "remit")
 
 
-def _lock(workspace: Workspace, _machine: Machine) -> Iterator[tuple[str, str | None]]:
-    if workspace.has_files:
-        yield os.path.join(workspace.checkout, LOCK), workspace.checkout
-
-
-def _machine(_workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
-    yield machine_path(machine), None
-
-
-def _personal(workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
-    yield personal_path(workspace, machine), None
-
-
-def _managed(_workspace: Workspace, machine: Machine) -> Iterator[tuple[str, str | None]]:
-    yield managed_path(machine), None
-
-
-MACHINE = Layer("machine", RuleStrength.MACHINE, _machine)
-LOCKS = Layer("lock", RuleStrength.NARROWING, _lock)
-PROJECT = Layer("project", RuleStrength.NARROWING, _in_project(SHARED))
-LOCALS = Layer("local", RuleStrength.NARROWING, _in_project(LOCAL))
-PERSONAL = Layer("personal", RuleStrength.MACHINE, _personal)
-MANAGED = Layer("managed", RuleStrength.MANAGED, _managed)
-
-
 def config_files(workspace: Workspace, machine: Machine, layers: Sequence[Layer] = ()) -> list[ConfigFile]:
-    """List the files of a workspace, whether they exist or not, weakest first; each counts once."""
-    files: dict[str, ConfigFile] = {}
-    for layer in (MACHINE, *layers, LOCKS):
-        for path, dir in layer.paths(workspace, machine):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    nearest_last = [[*layer.paths(workspace, machine)] for layer in (PROJECT, LOCALS)]
-    for shared, local in zip(*nearest_last, strict=True):
-        for layer, (path, dir) in ((PROJECT, shared), (LOCALS, local)):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    for layer in (PERSONAL, MANAGED):
-        for path, dir in layer.paths(workspace, machine):
-            files.setdefault(path, ConfigFile(layer, path, dir))
-    files.pop(os.devnull, None)  # `REMIT_CONFIG=/dev/null` means no file
-    return [*files.values()]
+    """List the files of a workspace, whether they exist or not, weakest first."""
+    dirs = reversed(ancestors(workspace.dir, up_to=workspace.checkout)) if workspace.has_files else ()
+    files = [ConfigFile(MACHINE, machine_path(machine))]
+    files += [ConfigFile(layer, path) for layer in layers if layer.paths for path in layer.paths(workspace)]
+    if workspace.has_files:
+        files.append(ConfigFile(LOCKS, os.path.join(workspace.checkout, LOCK), workspace.checkout))
+    for dir in dirs:
+        files.append(ConfigFile(PROJECT, os.path.join(dir, SHARED), dir))
+        files.append(ConfigFile(LOCALS, os.path.join(dir, LOCAL), dir))
+    files.append(ConfigFile(PERSONAL, personal_path(workspace, machine)))
+    files.append(ConfigFile(MANAGED, managed_path(machine)))
+    # `REMIT_CONFIG` may name a project's file, which counts once, or `/dev/null`, which is none.
+    unique = {file.path: file for file in reversed(files) if file.path != os.devnull}
+    return [file for file in files if unique.get(file.path) is file]
 
 
 def config_paths(workspace: Workspace, machine: Machine, layers: Sequence[Layer] = ()) -> list[str]:

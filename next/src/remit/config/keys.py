@@ -136,8 +136,7 @@ _VARIABLES = texts("a list of variables", _showable)
 _FILES = Either((text("a path", _path), texts("a list of paths", _path, least=1, most=20)))
 
 
-def _key(name: str, type: Type, meaning: str, default: str = "", **more: Any) -> ConfigKey:
-    return ConfigKey(name, type, meaning, default, **more)
+_key = ConfigKey
 
 
 def _users(name: str, type: Type, meaning: str, default: str = "", **more: Any) -> ConfigKey:
@@ -185,10 +184,10 @@ def _state(table: Mapping[str, Any]) -> Iterator[Mistake]:
         yield Mistake((events[0],), "only a state of the kind `workflow` follows what tools do")
     if table.get("agents") and not is_workflow and "push" not in table:
         yield Mistake(("agents",), "only workflow states and pushed states are set by commands")
-    known = (*OPTIONS[detectors[0]], "else") if detectors else ()
+    known = OPTIONS[detectors[0]] if detectors else ()
     for option in ("count", "equals", "timeout", "lifetime", "else"):
         if option in table and option not in known:
-            takers = [kind for kind, options in OPTIONS.items() if option in (*options, "else")]
+            takers = [kind for kind, options in OPTIONS.items() if option in options]
             yield Mistake((option,), f"`{option}` belongs to {listed(takers)}")
     equals = table.get("equals")
     if isinstance(equals, str) and may_be_secret(equals, str(table.get("env", ""))):

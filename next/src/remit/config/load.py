@@ -13,13 +13,13 @@ from remit.config.files import LOCKS, PERSONAL, ConfigFile, Layer, config_files,
 from remit.decision import Workspace
 from remit.errors import StoreUnavailableError
 from remit.files import Machine
-from remit.store import Problem, Store
-from remit.store.states import CompiledConfiguration  # not in the interface of hooks, which compile nothing
-from remit.text import Clock
+from remit.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from remit.config.fields import ConfigKey, Mistake
+    from remit.store import Problem
+    from remit.text import Clock
 
 _STILL = "the last valid version stays in force"
 _ASKS = "the tools that it names need approval"
@@ -40,7 +40,7 @@ class Configurations:
         self,
         store: Store,
         machine: Machine,
-        clock: Clock,
+        clock: "Clock",
         layers: Sequence[Layer] = (),
         extra_keys: "Callable[[], Iterable[ConfigKey]]" = tuple,
     ) -> None:
@@ -70,7 +70,7 @@ class Configurations:
             current = self._current[workspace.dir] = _Current(inputs, trusted, configuration)
         return current.configuration
 
-    def problems(self, workspace: Workspace) -> Sequence[Problem]:
+    def problems(self, workspace: Workspace) -> "Sequence[Problem]":
         """List the errors in the files."""
         return self.current(workspace).problems
 
@@ -108,7 +108,7 @@ class Configurations:
     ) -> Mapping[str, Any]:
         from remit.config.keys import TOP_NAMES
         from remit.config.merge import LoadedFile, merge  # few processes find a changed file
-        from remit.store import StoredFile
+        from remit.store import CompiledConfiguration, Problem, StoredFile
 
         stored = self._store.states.files(inputs, workspace)
         loaded: list[LoadedFile] = []
@@ -131,9 +131,9 @@ class Configurations:
         extra = not TOP_NAMES.issuperset(
             key for file in loaded if file.file.layer is not LOCKS for key in file.content
         )
-        merging = merge(loaded, trusted, self._extra_keys() if extra else ())
-        problems += _problems_of(merging.mistakes, merging.merged, loaded)
-        merged = {**merging.merged, "problems": problems, "basis": _basis(trusted)}
+        merged, mistakes = merge(loaded, trusted, self._extra_keys() if extra else ())
+        problems += _problems_of(mistakes, merged, loaded)
+        merged |= {"problems": problems, "basis": _basis(trusted)}
         compiled = CompiledConfiguration(inputs, json.dumps(merged))
         self._store.states.keep(changed, compiled, workspace, self._clock())
         return json.loads(compiled.content)
@@ -194,9 +194,10 @@ def _owner(file: ConfigFile, workspace: Workspace) -> str | None:
 
 def _problems_of(
     mistakes: Iterable[Any], merged: Mapping[str, Any], loaded: Sequence[Any]
-) -> Iterable[Problem]:
+) -> "Iterable[Problem]":
     """List the problems that appear by merging, in files whose positions are those of their text."""
     from remit.config.check import mistakes_by_merging, place_of
+    from remit.store import Problem
 
     valid = {file.file.path: file for file in loaded if file.is_valid}
     for file, mistake in (*mistakes, *mistakes_by_merging(merged, loaded)):
@@ -218,13 +219,9 @@ def _position(row: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(word) for word in row[0].split() if word.isdecimal())
 
 
-def _plain(content: object) -> str:
-    return json.dumps(content, default=str)  # TOML has dates, and JSON has none
-
-
 def _without(paths: Iterable[Sequence[str]], content: Mapping[str, Any]) -> dict[str, Any]:
     """Copy a content without the values at some paths."""
-    copy: dict[str, Any] = json.loads(_plain(content))
+    copy: dict[str, Any] = json.loads(json.dumps(content, default=str))  # a lock may have dates
     for *above, key in paths:
         table = copy
         for name in above:

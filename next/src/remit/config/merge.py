@@ -14,9 +14,8 @@ from remit.config.detectors import action, read_detector, trust_reason
 from remit.config.fields import ConfigKey, KeyPath, Merge, Mistake, Table, Tables, Value
 from remit.config.files import LOCKS, ConfigFile, Layer
 from remit.config.keys import TOP
-from remit.decision import LEVELS, Danger, Implications, ListTarget, RuleStrength, Workspace, tool_globs
+from remit.decision import LEVELS, Danger, Implications, ListTarget, RuleStrength, tool_globs
 from remit.errors import StateError
-from remit.files import Machine
 
 Trusted = Mapping[tuple[str, str], str]  # trusted digests by file and subject
 Found = tuple[ConfigFile, Mistake]
@@ -58,11 +57,7 @@ class LoadedFile(NamedTuple):
         return place[0] if place else 0
 
 
-def _nowhere(_workspace: Workspace, _machine: Machine) -> Iterable[tuple[str, str | None]]:
-    return ()
-
-
-BUILTIN = LoadedFile(ConfigFile(Layer("builtin", RuleStrength.MACHINE, _nowhere), ""), {"states": STATES})
+BUILTIN = LoadedFile(ConfigFile(Layer("builtin", RuleStrength.MACHINE), ""), {"states": STATES})
 
 
 def key_path(path: KeyPath) -> str:
@@ -70,15 +65,10 @@ def key_path(path: KeyPath) -> str:
     return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
-class Merging(NamedTuple):
-    """The merged content, and the mistakes that appear by merging."""
-
-    merged: dict[str, Any]
-    mistakes: list[Found]
-
-
-def merge(loaded: Sequence[LoadedFile], trusted: Trusted, extra_keys: Iterable[ConfigKey] = ()) -> Merging:
-    """Merge files, weakest first."""
+def merge(
+    loaded: Sequence[LoadedFile], trusted: Trusted, extra_keys: Iterable[ConfigKey] = ()
+) -> tuple[dict[str, Any], list[Found]]:
+    """Merge files, weakest first; also returns the mistakes that appear by merging."""
     lock = next(
         (file for file in loaded if file.file.layer is LOCKS and (file.content or not file.is_valid)), None
     )
@@ -128,7 +118,7 @@ def merge(loaded: Sequence[LoadedFile], trusted: Trusted, extra_keys: Iterable[C
         "invalid": [file.file.path for file in loaded if not file.is_valid],
     }
     mistakes = [*_undoings(files, granted), *states.conflicts]
-    return Merging(merged, mistakes)
+    return merged, mistakes
 
 
 def _last(files: Iterable[LoadedFile], key: str) -> list[Any] | None:

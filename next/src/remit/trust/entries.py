@@ -1,11 +1,11 @@
 """What a server's entry runs or reaches, in lines that people read and trust."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from remit.decision import Context, Declaration, Kind, Launch, Resolved, needs_trust
-from remit.secrets import hidden, is_credential, redact, secrets_in
+from remit.secrets import hidden, is_credential, names_a_secret, redact, secrets_in, words_of
 from remit.store import Store, TrustedEntry
 from remit.text import make_visible
 from remit.trust.pins import line_diff
@@ -78,7 +78,8 @@ def entry_lines(launch: Launch) -> list[str]:
 def _parts(launch: Launch) -> Iterator[str]:
     words = (launch.command, *launch.args)
     if launch.command:
-        yield f"runs {shlex.join(map(_shown, words))}"
+        shown = (prefix + _shown(value, name if prefix else "") for prefix, name, value in words_of(words))
+        yield f"runs {shlex.join(shown)}"
     if launch.url:
         yield f"reaches {launch.transport} {_shown(launch.url)}"
     if launch.headers_helper is not None:
@@ -88,21 +89,20 @@ def _parts(launch: Launch) -> Iterator[str]:
     if launch.registered is not None:
         port = f", port {launch.registered.port}" if launch.registered.port else ""
         yield f"signs in as {_shown(launch.registered.client_id)}{port}"
-    run = (*words, launch.headers_helper or "")
+    run = " ".join((*words, launch.headers_helper or ""))
     for name, value in sorted(launch.env.items()):
-        yield f"variable {name}={_value(name, value, run)}"
+        yield f"variable {name}={_shown(value, '' if name in run else name)}"
     for name, value in sorted(launch.headers.items()):
-        yield f"header {name}={_value(name, value, ())}"
+        yield f"header {name}={_shown(value, name)}"
     for name, value in sorted(launch.variables.items()):
         yield f"{name} is {_shown(value)}"
 
 
-def _shown(text: str) -> str:
-    """Hide what looks like a credential, whatever it is called: what is hidden could be what runs."""
-    return hidden(text) if is_credential(text) else redact(text, secrets_in(text))
+def _shown(value: str, name: str = "") -> str:
+    """Hide a credential in its known form, or what may be one in a variable or header called so.
 
-
-def _value(name: str, value: str, run: Sequence[str]) -> str:
-    """Hide a password too, unless the command mentions its variable and so could run the value."""
-    is_run = any(name in word for word in run)
-    return hidden(value) if not is_run and is_credential(value, name) else _shown(value)
+    No name hides what the command could run: a word of its own, or the variable that it mentions.
+    """
+    if name and names_a_secret(name) and is_credential(value, name):
+        return hidden(value)
+    return redact(value, secrets_in(value))

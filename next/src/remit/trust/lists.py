@@ -5,7 +5,7 @@ Keeping it takes milliseconds.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from urllib.parse import unquote

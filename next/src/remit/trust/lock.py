@@ -26,6 +26,8 @@ _MOST_TEXT = 250_000  # of all: the lock can be merged by hand, and read with bo
 _INDENT = "    "
 _UNSHOWN = "in a part that the lock does not show"
 
+_NO_TEXTS: Mapping[str, Sequence[str]] = {}
+
 Place = tuple[str, str]  # the file that declares a server, relative to the checkout, and the server's name
 Texts = Mapping[str, Sequence[str]]
 
@@ -37,7 +39,7 @@ class LockedServer(NamedTuple):
     entry: str  # digest
     tools: Mapping[str, str] | None = None  # pins by canonical name; None: unknown
     instructions: str | None = None  # pin; None: none, or unknown like the tools
-    texts: Texts = {}  # what people read, which no decision uses
+    texts: Texts = _NO_TEXTS  # what people read, which no decision uses
 
 
 class Lock(NamedTuple):
@@ -107,9 +109,9 @@ def lock_server(
     tools: Iterable[tuple[str, Definition]] | None,
     instructions: tuple[str, Definition] | None = None,
 ) -> LockedServer | None:
-    """Lock a server as just read and listed, with each definition and its pin; None if it is not the project's.
+    """Lock a server as just read and listed; None if it is not the project's.
 
-    Without `tools`, they are unknown.
+    Each definition comes with its pin. Without `tools`, they are unknown.
     """
     from remit.trust.entries import entry_lines
     from remit.trust.pins import lines_of
@@ -156,10 +158,12 @@ def losses(before: Lock | None, now: Lock) -> list[str]:
     """List why a new lock must not be written: it would be empty, or lose tools that were reviewed."""
     if not now.servers:  # it would withhold each server that is added later
         return ["the files of this project declare no servers"]
+    reviewed = [] if before is None else [item for item in before.servers.values() if item.tools is not None]
+    unknown = {place for place, server in now.servers.items() if server.tools is None}
     return [
-        f"{_title(place)}: its tools are not known now"
-        for place, server in sorted(({} if before is None else before.servers).items())
-        if server.tools is not None and place in now.servers and now.servers[place].tools is None
+        f"{_title(server.place)}: its tools are not known now"
+        for server in reviewed
+        if server.place in unknown
     ]
 
 

@@ -1,4 +1,4 @@
-"""The pin of a definition: a digest of all that a model reads and a client acts on; and what changed, in lines.
+"""The pin of a definition, a digest of all that a model reads and a client acts on; and what changed.
 
 The order of keys, whitespace, and today's date in a text are no changes. Neither is the order of lists that
 stand for sets. Everything else is, except `_meta` keys that no client acts on: others differ at each start.
