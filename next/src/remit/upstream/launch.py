@@ -97,7 +97,7 @@ class LocalLauncher:
         launch = expanded.launch
         cwd = os.path.normpath(os.path.join(permit.directory, launch.cwd or ""))
         given = environment(upstream, launch, cwd, variables, self._is_internal)
-        secrets = secrets_of(expanded, permit.launch, given) - {home}  # an entry may name it as `${HOME}`
+        secrets = secrets_of(expanded, permit.launch, given) - {home, cwd}  # `HOME` and `PWD`
         words, options = _words(launch, upstream.wrap), None
         if upstream.sandbox is not None and words:
             from remit.upstream.sandbox import enter_sandbox  # few servers have one

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 import anyio
@@ -259,10 +259,27 @@ async def start_process(
             watchdog.add(server.pid)
         yield server
     finally:
-        with anyio.CancelScope(shield=True):
-            await server.end()
-        if watchdog is not None:
-            watchdog.remove(server.pid)
+        await _finish(_end(server, watchdog))
+
+
+async def _end(server: ServerProcess, watchdog: Watchdog | None) -> None:
+    await server.end()
+    if watchdog is not None:
+        watchdog.remove(server.pid)
+
+
+async def _finish(work: Coroutine[None, None, None]) -> None:
+    """Do work to its end even if the task is cancelled meanwhile, from which anyio's scopes do not protect."""
+    task = asyncio.create_task(work)
+    is_cancelled = False
+    with anyio.CancelScope(shield=True):
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                is_cancelled = True
+    if is_cancelled:
+        raise asyncio.CancelledError
 
 
 @contextmanager
