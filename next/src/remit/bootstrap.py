@@ -3,8 +3,9 @@
 import os
 import time
 
-from remit.catalog import Registry
+from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import Scanner
+from remit.config import data_directory
 from remit.files import this_machine
 from remit.store import open_store
 
@@ -14,14 +15,9 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def data_directory() -> str:
-    """Return the directory with Remit's data."""
-    home = os.path.expanduser("~")
-    return os.environ.get("REMIT_HOME") or os.path.join(home, ".local", "share", "remit")
-
-
 def open_registry() -> Registry:
     """Open the registry of this user."""
-    home = os.path.expanduser("~")
-    store = open_store(os.path.join(data_directory(), "remit.sqlite"))
-    return Registry(store, Scanner(store, this_machine(), clock), home)
+    machine = this_machine()
+    store = open_store(os.path.join(data_directory(machine), "remit.sqlite"))
+    configurations = JoinedConfigurations(store, machine, clock)
+    return Registry(store, machine, clock, Scanner(store, machine, clock), configurations)

@@ -38,14 +38,15 @@ def why(name: str, directory: str, as_json: bool) -> None:
     """Explain why a tool is available here, or is not."""
     from remit.bootstrap import open_registry
     from remit.cli.answers import explained
+    from remit.decision import ToolDecision
 
     with open_registry() as registry:
         context = registry.at(directory)
-        explanations = registry.explain(name, context)
-    if not explanations:
+        explanation = registry.explain(name, context, for_person=True)
+    if explanation.tool is None:
         raise click.ClickException(f"`{name}` is not known here")
-    (item, decisions), *others = explanations
-    answer = explained(item, decisions, [other for other, _ in others])
+    item = ToolDecision(explanation.tool, explanation.decision)
+    answer = explained(item, explanation.gates, explanation.shadowed)
     click.echo(json.dumps(answer, indent=2) if as_json else item.decision.full_reason)
 
 

@@ -173,7 +173,7 @@ def _overrides(settings: EntryFields) -> Iterator[_Rule]:
 
 
 def _require_valid_hooks(settings: EntryFields) -> None:
-    for event, groups in settings.fields("hooks").items():
+    for event, groups in as_object(settings.value("hooks")).items():
         for group in as_list(groups):
             fields = as_object(group)
             if not isinstance(fields.get("matcher", ""), str):

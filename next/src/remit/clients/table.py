@@ -314,8 +314,11 @@ CLIENTS: Mapping[str, Client] = {
         ),
         entry=Entry(
             types={
-                "local": Transport.STDIO, "stdio": Transport.STDIO, "http": Transport.HTTP,
-                "streamable-http": Transport.HTTP, "sse": Transport.SSE,
+                "local": Transport.STDIO,
+                "stdio": Transport.STDIO,
+                "http": Transport.HTTP,
+                "streamable-http": Transport.HTTP,
+                "sse": Transport.SSE,
             },
         ),
         syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
@@ -361,7 +364,7 @@ def trace_paths(name: str, machine: Machine) -> Iterator[str]:
     client = CLIENTS[name]
     if client.directory and (given := machine.variables.get(client.directory)):
         yield given
-    bases = ((machine.home, client.home), ("{app}", client.app), (_xdg(machine), client.config))
+    bases = (("~", client.home), ("{app}", client.app), ("{xdg}", client.config))
     for base, names in bases:
         yield from (place(f"{base}/{name}", machine) for name in names)
 
@@ -377,31 +380,22 @@ def place(path: str, machine: Machine) -> str:
 
 
 def _base(head: str, machine: Machine) -> str:
-    variables, home = machine.variables, machine.home
-    roaming = variables.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
-    config = roaming if machine.platform == "win32" else _xdg(machine)
-    app = os.path.join(home, "Library", "Application Support") if machine.platform == "darwin" else config
     match head:
         case "~":
-            return home
-        case "{app}":
-            return app
+            return machine.home
+        case "{app}" if machine.platform == "darwin":
+            return os.path.join(machine.home, "Library", "Application Support")
+        case "{app}" | "{config}":
+            return _base("{roaming}" if machine.platform == "win32" else "{xdg}", machine)
         case "{code}":
-            return os.path.join(app, "Code", "User")
-        case "{config}":
-            return config
+            return os.path.join(_base("{app}", machine), "Code", "User")
         case "{xdg}":
-            return _xdg(machine)
+            return machine.variables.get("XDG_CONFIG_HOME") or os.path.join(machine.home, ".config")
         case "{roaming}":
-            return roaming
+            return machine.variables.get("APPDATA") or os.path.join(machine.home, "AppData", "Roaming")
         case "{local}":
-            return variables.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+            return machine.variables.get("LOCALAPPDATA") or os.path.join(machine.home, "AppData", "Local")
         case "{program_data}":
-            return machine.root + (variables.get("PROGRAMDATA") or "C:\\ProgramData")
+            return machine.root + (machine.variables.get("PROGRAMDATA") or "C:\\ProgramData")
         case _:
             return head or os.sep
-
-
-def _xdg(machine: Machine) -> str:
-    """Return the configuration directory of programs that follow XDG everywhere."""
-    return machine.variables.get("XDG_CONFIG_HOME") or os.path.join(machine.home, ".config")

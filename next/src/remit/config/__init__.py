@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         StateRule,
         ToolPattern,
         TrustRequest,
+        state_rule,
         tool_rule,
     )
     from remit.config.detectors import Comparison, Detector, Scalar, action
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "check": "VARIABLES Finding unmatched",
     "compile": "Configuration Embeddings Lock Room Sandbox ServerOptions ServerRule StateRule ToolPattern"
-    " TrustRequest tool_rule",
+    " TrustRequest state_rule tool_rule",
     "detectors": "Comparison Detector Scalar action",
     "edit": "read_table remove_key set_key",
     "fields": "ConfigKey Merge Mistake ProjectRight Table Tables Value",

@@ -279,8 +279,15 @@ def _problems(rows: Sequence[Sequence[str]]) -> "tuple[Problem, ...]":
     return tuple(Problem(*row) for row in rows)
 
 
-def _state(name: str, entry: Mapping[str, Any]) -> StateRule:
-    table: Mapping[str, Any] = entry["table"]
+def state_rule(
+    name: str,
+    table: Mapping[str, Any],
+    origin: Origin = Origin(""),  # noqa: B008 - a constant
+    dir: str | None = None,
+    *,
+    waits: bool = False,
+) -> StateRule:
+    """Make a state of its valid table."""
     on, off = (_listed(table.get(key, ())) for key in ("on", "off"))
     return StateRule(
         name,
@@ -291,10 +298,15 @@ def _state(name: str, entry: Mapping[str, Any]) -> StateRule:
         on,
         off,
         table.get("agents", False),
-        Origin(*entry["origin"]),
-        entry["dir"],
-        entry["waits"],
+        origin,
+        dir,
+        waits,
     )
+
+
+def _state(name: str, entry: Mapping[str, Any]) -> StateRule:
+    origin = Origin(*entry["origin"])
+    return state_rule(name, entry["table"], origin, entry["dir"], waits=entry["waits"])
 
 
 def _listed(value: str | Sequence[str]) -> tuple[str, ...]:

@@ -51,6 +51,10 @@ class Implications:
         """All states, declared or implied; each comes before those it implies."""
         return self._order
 
+    def including(self, names: Collection[str], implies: Mapping[str, Collection[str]]) -> "Implications":
+        """Return these implications with more states."""
+        return Implications((*self._implied, *names), {**self._implied, **implies})
+
     def close(self, values: Mapping[str, StateValue]) -> dict[str, StateValue]:
         """Return the value of every state, its own or one implied by another state."""
         closed = {name: values[name] for name in self._order if name in values}

@@ -1,0 +1,36 @@
+"""The rows in scope, judged: what catalogs and hooks start from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from remit.decision import adopt, server_rows
+from remit.trust import Lock, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from remit.config import Configuration
+    from remit.decision import Context, Tool
+    from remit.store import CatalogRow, Store
+
+
+def tools_named(
+    store: Store, configuration: Configuration, names: Iterable[str], context: Context
+) -> list[Tool]:
+    """List the tools in scope with one of these canonical names, and the servers that may have them."""
+    wanted = dict.fromkeys(form for name in names for form in (name, *server_rows(name)))
+    return judged_tools(store.catalog.named(wanted, context), configuration)
+
+
+def judged_tools(
+    rows: Iterable[CatalogRow], configuration: Configuration, *, gateway: bool = False
+) -> list[Tool]:
+    """Return the tools of rows, with what holds each definition and the status of its server."""
+    lock = None if configuration.lock is None else _lock(configuration)
+    return adopt([judged(row, lock, configuration.changes) for row in rows], gateway=gateway)
+
+
+def _lock(configuration: Configuration) -> Lock | None:
+    lock = configuration.lock
+    return None if lock is None else Lock.read(lock.content, lock.root, lock.problem or None)
