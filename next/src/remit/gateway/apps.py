@@ -4,9 +4,13 @@ A tool names its page in `_meta.ui.resourceUri`, and in `visibility` whether mod
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from remit.decision import SEPARATOR
 from remit.text import as_object
+
+if TYPE_CHECKING:  # it imports this module
+    from remit.gateway.view import Published
 
 SCHEME = "ui://"
 _UI = "ui"
@@ -46,3 +50,20 @@ def readdressed(item: dict[str, Any], written: Callable[[str], str]) -> dict[str
     named = {_UI: {**ui, _PAGE: served}} if _PAGE in ui else {}
     old = {_OLD_KEY: served} if _OLD_KEY in meta else {}
     return {**item, "_meta": {**meta, **named, **old}}
+
+
+def names_of_pages(published: "Published") -> Mapping[str, str]:
+    """Map the names by which pages call the tools of their own servers to the served names.
+
+    A name of several servers leads nowhere, and neither does one that reads like another server's tool.
+    """
+    served = published.served
+    paged = {served.owners[key] for key, item in served.items.items() if has_page(item)}
+    names: dict[str, list[str]] = {}
+    if paged:
+        definitions = {tool.key: served.catalog.definitions[tool.definition or ""].tool for tool in served.catalog.tools if tool.key in served.items}
+        for key, item in served.items.items():
+            own = definitions.get(key)
+            if own and SEPARATOR not in own and served.owners[key] in paged and is_for(item, "app"):
+                names.setdefault(own, []).append(item["name"])
+    return {own: called[0] for own, called in names.items() if len(called) == 1}

@@ -15,7 +15,7 @@ from remit.decision import MCP, MEMORY_SERVER, REMIT, Context, Face, Key, tool_p
 from remit.errors import RemitError
 from remit.gateway.call_records import Origin, Records
 from remit.gateway.live_lists import LiveLists, Worker
-from remit.gateway.refresher import Refresher, Servers
+from remit.gateway.refresher import STORED, Refresher, Servers
 from remit.gateway.view import Change, ListKind, Published
 from remit.protocol import RULES, Answer, Caller, Era, Params, Tasks
 from remit.text import Clock, as_object
@@ -96,6 +96,7 @@ class Endpoint:
         self.followed: Counter[str] = Counter()  # addresses of resources, by how many sessions follow them
         self._instructions: tuple[Published, str | None] | None = None
         self._tasks = Tasks()
+        self._unfollow: Callable[[], None] = lambda: None
         self.lists = LiveLists(process.worker, self._context, self._plan, self._note_change)
         self.refresher = Refresher(self.lists, process.servers, process.worker, self._tasks)
 
@@ -107,13 +108,23 @@ class Endpoint:
             ValueError: the mode does not exist.
         """
         await self.lists.fresh()
+        self._unfollow = self.process.servers.follow(self.take_notification)
         self._tasks.start(self._log_problems())
         self._tasks.start(self.lists.watch(lambda: self.refresher.is_settled))
 
     async def close(self) -> None:
         """End what the endpoint runs."""
         self.is_over.set()
+        self._unfollow()
         await self._tasks.__aexit__()
+        if "results" in vars(self):  # any call was made
+            self.results.close()
+
+    async def leave(self, session: str) -> None:
+        """Release what belongs to a caller's session: servers and kept results."""
+        await self.process.servers.leave(session)
+        if "results" in vars(self):  # any call was made
+            self.results.leave(session)
 
     def end_streams(self) -> None:
         """End change streams in a way that clients can tell from a failure."""
@@ -219,13 +230,16 @@ class Endpoint:
         item = as_object(served.items.get(key) if key is not None else None)
         return item.get("inputSchema")
 
-    def take_notification(self, key: Any, method: str, params: Params) -> None:
+    def take_notification(self, key: Key, method: str, params: Params) -> None:
         """Take what a server announces."""
         uri = params.get("uri")
         if method == _UPDATED and isinstance(uri, str):
             published = self.lists.last
             if key in published.servers:
                 self.lists.announce(Change(ListKind.RESOURCES, published.address(key, uri)))
+        elif method == STORED:
+            self.refresher.doubt(key)
+            self.lists.look()
         elif method.endswith("/list_changed"):
             self.refresher.ask_again(key)
 

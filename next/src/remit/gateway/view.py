@@ -16,6 +16,7 @@ from remit.catalog import (
     Served,
     ToolGroup,
     clean_item,
+    is_for_model,
     room_item,
 )
 from remit.decision import Decision, Key, Tool, ToolDecision, full_label
@@ -82,6 +83,12 @@ class Published:
         entries = [self.item_of(entry) for entry in self.shown.entries]
         own = [OWN_ITEMS[name] for name in self.shown.own]
         return _list([*entries, *(group.item for group in self.shown.groups), *own])
+
+    @cached_property
+    def tools_for_models(self) -> ServedList:
+        """The tools without those that are only for pages, for a client that shows none."""
+        items = [item for item in self.tools.items if is_for_model(item)]
+        return self.tools if len(items) == len(self.tools.items) else _list(items)
 
     @cached_property
     def scopes(self) -> Mapping[str, ServedList] | None:
