@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit.decision import adopt, server_rows
-from remit.trust import Lock, judged
+from remit.trust import judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from remit.config import Configuration
     from remit.decision import Context, Tool
     from remit.store import CatalogRow, Store
+    from remit.trust import Lock
 
 
 def tools_named(
@@ -27,10 +28,14 @@ def judged_tools(
     rows: Iterable[CatalogRow], configuration: Configuration, *, gateway: bool = False
 ) -> list[Tool]:
     """Return the tools of rows, with what holds each definition and the status of its server."""
-    lock = None if configuration.lock is None else _lock(configuration)
+    lock = _lock(configuration)
     return adopt([judged(row, lock, configuration.changes) for row in rows], gateway=gateway)
 
 
 def _lock(configuration: Configuration) -> Lock | None:
-    lock = configuration.lock
-    return None if lock is None else Lock.read(lock.content, lock.root, lock.problem or None)
+    if configuration.lock is None:
+        return None
+    from remit.trust import Lock  # few projects have one
+
+    content, problem, root = configuration.lock
+    return Lock.read(content, root, problem)

@@ -269,7 +269,7 @@ async def _end(server: ServerProcess, watchdog: Watchdog | None) -> None:
 
 
 async def _finish(work: Coroutine[None, None, None]) -> None:
-    """Do work to its end even if the task is cancelled meanwhile, from which anyio's scopes do not protect."""
+    """Do work to its end even if the task is cancelled meanwhile, as no scope of anyio would prevent."""
     task = asyncio.create_task(work)
     is_cancelled = False
     with anyio.CancelScope(shield=True):
