@@ -43,7 +43,7 @@ def question(name: str, approval: Approval) -> dict[str, Any]:
         message = (
             f"A call of `{name}` needs your approval: {approval.reason}\n"
             f"Its arguments have {len(approval.shown):,} characters, too many to show here. To read and "
-            f"approve them, run `remit approve {approval.id}` in this project. Declining here denies the call."
+            f"approve them, run `remit approve {approval.id}` in this project. Declining denies the call."
         )
     return {"message": message, "requestedSchema": dict(_SCHEMA)}
 

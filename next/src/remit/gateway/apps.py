@@ -61,7 +61,11 @@ def names_of_pages(published: "Published") -> Mapping[str, str]:
     paged = {served.owners[key] for key, item in served.items.items() if has_page(item)}
     names: dict[str, list[str]] = {}
     if paged:
-        definitions = {tool.key: served.catalog.definitions[tool.definition or ""].tool for tool in served.catalog.tools if tool.key in served.items}
+        definitions = {
+            tool.key: served.catalog.definitions[tool.definition or ""].tool
+            for tool in served.catalog.tools
+            if tool.key in served.items
+        }
         for key, item in served.items.items():
             own = definitions.get(key)
             if own and SEPARATOR not in own and served.owners[key] in paged and is_for(item, "app"):

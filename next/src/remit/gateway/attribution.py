@@ -9,10 +9,9 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
-from remit.catalog import clean_form, clean_values
 from remit.decision import full_label
 from remit.protocol import Answer, Caller, ErrorCode, JsonRpcError, Params
 from remit.text import as_list, as_object, attribute, clean, one_line
@@ -23,6 +22,8 @@ _QUESTION, _SAMPLING = "elicitation/create", "sampling/createMessage"
 _LONGEST_NAME = 100
 _LONGEST_ERROR = 4_000  # characters
 _MOST_ROUNDS = 1_000  # answers of stateless servers that wait for input
+_LABELS = ("title", "description", "enumNames")
+_VALUES = ("const", "enum", "default")  # what an answer contains
 _NOTED = ("message", "data", "logger")  # texts of progress and log notifications
 _OWN_KEYS = "remit/"  # in `_meta`, such as `remit/refusal`
 _OWN_LOGGER = re.compile(r"\W*remit\b", re.IGNORECASE)
@@ -46,7 +47,9 @@ async def request_attributed(
         JsonRpcError: the server answers with an error, or asks what it may not ask.
         UpstreamError: it cannot be reached, or violates the protocol.
     """
-    asking = _AskingServer(upstream.label, upstream.plugin, _asked_before.get(str(params.get("requestState")), 0))
+    asking = _AskingServer(
+        upstream.label, upstream.plugin, _asked_before.get(str(params.get("requestState")), 0)
+    )
     try:
         answer = await pool.request(upstream, method, params, _AttributedCaller(caller, asking), admit=admit)
     except JsonRpcError as error:
@@ -76,9 +79,7 @@ class _AskingServer:
             return params
         self._asked += 1
         if self._asked > MAX_QUESTIONS:
-            raise JsonRpcError(
-                ErrorCode.INVALID_REQUEST, f"a call may ask at most {MAX_QUESTIONS} questions"
-            )
+            raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"a call may ask at most {MAX_QUESTIONS} questions")
         return self._named_form(params) if method == _QUESTION else self._named_prompt(params)
 
     def named_requests(self, answer: Answer) -> Answer:
@@ -118,7 +119,7 @@ class _AskingServer:
     def _by(self, question: Mapping[str, Any]) -> Answer:
         message, schema = question.get("message"), question.get("requestedSchema")
         said = {"message": attribute(f"{self.name} asks", message)} if isinstance(message, str) else {}
-        form = {"requestedSchema": clean_form(as_object(schema))} if as_object(schema) else {}
+        form = {"requestedSchema": _clean_form(as_object(schema))} if as_object(schema) else {}
         return {**question, **said, **form}
 
     def _named_prompt(self, params: Answer) -> Answer:
@@ -126,7 +127,7 @@ class _AskingServer:
         prompt, messages = params.get("systemPrompt"), params.get("messages")
         named = f"The MCP server `{self.name}` sends this request through Remit."
         more = f"\n\n{clean(prompt)}" if isinstance(prompt, str) and prompt else ""
-        texts = {"messages": clean_values(messages)} if isinstance(messages, list) else {}
+        texts = {"messages": _clean_texts(messages)} if isinstance(messages, list) else {}
         # `allServers` would give it what other servers told the client.
         own = {"includeContext": "thisServer"} if params.get("includeContext", "none") != "none" else {}
         return {**params, **texts, **own, "systemPrompt": named + more}
@@ -156,6 +157,25 @@ class _AttributedCaller:
     async def notify(self, method: str, params: Params) -> None:
         """Notify the client."""
         await self._caller.notify(method, _noted_by(self._asking.name, _without_own_keys(as_object(params))))
+
+
+def _clean_form(value: Any, key: str = "") -> Any:
+    """Clean the labels in the schema of a form, and put each on one line: a client shows them as its own."""
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value).items()
+        return {name: part if name in _VALUES else _clean_form(part, name) for name, part in members}
+    if isinstance(value, list):
+        return [_clean_form(item, key) for item in cast("list[Any]", value)]
+    return " ".join(clean(value).split()) if isinstance(value, str) and key in _LABELS else value
+
+
+def _clean_texts(value: Any) -> Any:
+    """Clean every text in a JSON value, except names of members."""
+    if isinstance(value, Mapping):
+        return {key: _clean_texts(member) for key, member in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_clean_texts(item) for item in cast("list[Any]", value)]
+    return clean(value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=1_000)

@@ -12,6 +12,7 @@ from remit.catalog import DISCOVER_TOOLS, OWN_ITEMS, WHY_TOOL, Registry, Target,
 from remit.decision import (
     CALL_TOOL,
     READ_RESULT,
+    REMIT,
     UNKNOWN,
     Context,
     Decision,
@@ -65,7 +66,9 @@ _NO_APPROVALS = (
 _FOR_PAGES = "`{}` can only be called by the page of its server"
 _GONE = "It may be too old, or belong to another session: call its tool again."
 _LONGEST_SCHEMA = 4_000  # characters of an input schema in an error
-_READS_ONLY = Decision(Verdict.HIDDEN, Gate.POLICY, "this caller can list and search tools, but not call them")
+_READS_ONLY = Decision(
+    Verdict.HIDDEN, Gate.POLICY, "this caller can list and search tools, but not call them"
+)
 _OWN = Decision(Verdict.VISIBLE, None, "Remit's own")
 _log = logging.getLogger("remit.gateway")
 
@@ -228,7 +231,7 @@ class Calls:
             raise _RefusedError(refusals.failure(_FOR_PAGES.format(call.name)))
         if target.is_listed or target.decision.verdict is not Verdict.ASK:
             await self._approve(call, published, target)
-        return await self._forward(call, published)
+        return await self._forward(call, published, target)
 
     async def _find(self, call: _Call) -> tuple[Published, Target]:
         """Find the target, decided for this moment.
@@ -281,9 +284,7 @@ class Calls:
 
     async def _mistake(self, call: _Call, published: Published, target: Target) -> str | None:
         """Return what is wrong with the arguments of a call, before a person is asked about it."""
-        schema = published.served.items.get(target.tool.key, {}).get("inputSchema")
-        if not isinstance(schema, Mapping):
-            return None
+        schema = as_object(published.served.items.get(target.tool.key, {}).get("inputSchema"))
         from remit.trust import argument_mistake
 
         loop = asyncio.get_running_loop()
@@ -323,10 +324,9 @@ class Calls:
         )
         raise _RefusedError(waiting, Outcome.WAITING)
 
-    async def _forward(self, call: _Call, published: Published) -> Answer:
+    async def _forward(self, call: _Call, published: Published, target: Target) -> Answer:
         """Send a call to its server; once its session is open and compared, decide again."""
-        target, servers = call.target, self._process.servers
-        assert target is not None  # noqa: S101 - found before
+        servers = self._process.servers
         upstreams = await self._endpoint.refresher.upstreams(published)
         upstream = upstreams.get(target.server) if target.server is not None else None
         if upstream is None:
@@ -343,10 +343,15 @@ class Calls:
 
         params = {**call.params, "name": target.own_name}
         try:
-            pool = await servers.pool()
-            answer = await request_attributed(
-                pool, upstream, "tools/call", params, call.caller, admit=admit
-            )
+            if upstream.source == REMIT:
+                answer = await self._endpoint.call_memory(params)
+                if answer is None:
+                    raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {call.name}")
+            else:
+                pool = await servers.pool()
+                answer = await request_attributed(
+                    pool, upstream, "tools/call", params, call.caller, admit=admit
+                )
         except UnservedToolError:
             raise
         except JsonRpcError:
@@ -436,7 +441,12 @@ def _approvals(clock: Clock, target: Target, registry: Registry) -> "Approvals":
     from remit.trust import Approvals
 
     decided = ToolDecision(target.tool, target.decision)
-    return Approvals(registry.store.approvals, clock, lambda *_: decided)
+
+    def decide(name: str, context: Context, row: Key | None) -> ToolDecision:
+        del name, context, row
+        return decided
+
+    return Approvals(registry.store.approvals, clock, decide)
 
 
 def _permit(clock: Clock, context: Context, call: _Call, target: Target, registry: Registry) -> "Permit":
@@ -461,9 +471,7 @@ def _settle(
 
 def _refusal(target: Target, published: Published) -> Answer:
     visible = [(entry.name, entry.tool) for entry in published.visible]
-    return refusals.refusal(
-        target.name, target.decision, visible, has_output_schema=target.has_output_schema
-    )
+    return refusals.refusal(target.name, target.decision, visible, has_output_schema=target.has_output_schema)
 
 
 def _outcome(answer: Answer) -> Outcome:
@@ -475,5 +483,6 @@ def _outcome(answer: Answer) -> Outcome:
 def _has_links(answer: Answer) -> bool:
     """Return whether an answer names resources, whose addresses may be served differently."""
     return "_meta" in answer or any(
-        as_object(block).get("type") in ("resource_link", "resource") for block in as_list(answer.get("content"))
+        as_object(block).get("type") in ("resource_link", "resource")
+        for block in as_list(answer.get("content"))
     )

@@ -18,6 +18,7 @@ from remit.gateway.live_lists import LiveLists, Worker
 from remit.gateway.refresher import STORED, Refresher, Servers
 from remit.gateway.view import Change, ListKind, Published
 from remit.protocol import RULES, Answer, Caller, Era, Params, Tasks
+from remit.store import Store
 from remit.text import Clock, as_object
 
 if TYPE_CHECKING:  # loaded at the first call
@@ -25,8 +26,10 @@ if TYPE_CHECKING:  # loaded at the first call
     from remit.gateway.paused_calls import PausedCalls
     from remit.gateway.resources import ResourceRouter
     from remit.gateway.results import Results
+    from remit.search import Embedder
 
 SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
+_MEMORY = tool_prefix(MEMORY_SERVER).removeprefix(MCP)  # before the names of memory's tools
 _UPDATED = "notifications/resources/updated"
 _log = logging.getLogger("remit.gateway")
 
@@ -80,6 +83,7 @@ class Process(NamedTuple):
     worker: Worker[Registry]
     servers: Servers
     records: Records
+    memory: Worker[Store]
     tasks: Tasks
     clock: Clock
 
@@ -95,6 +99,7 @@ class Endpoint:
         self.calls_in_flight = 0
         self.followed: Counter[str] = Counter()  # addresses of resources, by how many sessions follow them
         self._instructions: tuple[Published, str | None] | None = None
+        self._model: Embedder | None = None
         self._tasks = Tasks()
         self._unfollow: Callable[[], None] = lambda: None
         self.lists = LiveLists(process.worker, self._context, self._plan, self._note_change)
@@ -189,6 +194,21 @@ class Endpoint:
                     raise
         raise AssertionError("unreachable")
 
+    async def call_memory(self, params: Params) -> Answer | None:
+        """Call a tool of memory, which runs in this process; None if there is no such tool."""
+        from remit.memory import answer, open_memory
+        from remit.search import open_model
+
+        catalog = self.lists.last.served.catalog
+
+        def call(store: Store) -> Answer | None:
+            model = self._model = self._model or open_model(*catalog.configuration.embeddings)
+            return answer(
+                lambda: open_memory(store, model, catalog.context.workspace), "tools/call", params, _MEMORY
+            )
+
+        return await self.process.memory.run(call)
+
     async def set_level(self, params: Params, caller: Caller) -> None:
         """Set the log level of running servers."""
         if not self.process.servers.is_open:
@@ -274,7 +294,7 @@ class Endpoint:
 
 
 def _instructions(published: Published, registry: Registry) -> str | None:
-    from remit.trust import held_instructions
+    from remit.trust import Lock, held_instructions
 
     catalog = published.served.catalog
     context, configuration = catalog.context, catalog.configuration
@@ -286,7 +306,7 @@ def _instructions(published: Published, registry: Registry) -> str | None:
     texts: dict[str, str | None] = {}
     if said:
         names = {published.servers[key].name for key in said}
-        lock = configuration.lock and _lock(configuration.lock)
+        lock = None if (own := configuration.lock) is None else Lock.read(own.content, own.root, own.problem)
         for row in registry.store.catalog.named(names, context):
             key = row.tool.key
             if key in said and held_instructions(row, lock, configuration.changes) is None:
@@ -295,6 +315,5 @@ def _instructions(published: Published, registry: Registry) -> str | None:
     if any(tool.source == REMIT for tool in published.servers.values()):
         from remit.memory import instructions as about_memory
 
-        prefix = tool_prefix(MEMORY_SERVER).removeprefix(MCP)
-        others.append(f"# {MEMORY_SERVER}\n{about_memory(registry.store, context.workspace, prefix)}")
+        others.append(f"# {MEMORY_SERVER}\n{about_memory(registry.store, context.workspace, _MEMORY)}")
     return instructions(published.shown.hints, texts, others)

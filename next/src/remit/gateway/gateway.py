@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 
 from remit.catalog import Registry
-from remit.decision import Key
 from remit.errors import ServingError
 from remit.gateway.call_records import Records
 from remit.gateway.endpoint import Endpoint, EndpointSpec, Identity, Process
@@ -19,11 +18,11 @@ from remit.gateway.live_lists import Worker
 from remit.gateway.refresher import OpenPool, Servers
 from remit.gateway.session import Session
 from remit.protocol import CLIENT_LIMITS, Peer, Tasks, Transport
+from remit.store import Store
 from remit.text import Clock
 
-if TYPE_CHECKING:  # a memory is opened at its first call
+if TYPE_CHECKING:  # loaded when a server is asked
     from remit.trust import Inspector
-    from remit.upstream import LocalServer
 
 MAX_ENDPOINTS = 64
 # The event loop cannot handle signals on Windows, where the interpreter's own interrupt has to do.
@@ -40,8 +39,8 @@ class Parts(NamedTuple):
     open_pool: OpenPool
     data_directory: str
     clock: Clock
+    open_durable_store: Callable[[], Store]  # for memory, whose answers promise that it is on disk
     find_inspector: "Callable[[], Inspector | None]" = lambda: None
-    local: "Mapping[Key, LocalServer]" = {}  # servers that run in this process
 
 
 class Hello(NamedTuple):
@@ -69,10 +68,12 @@ class Gateway:
         records = Records(worker, f"{self.parts.data_directory}/calls", self.parts.clock)
         self._stack.push_async_callback(records.flush)
         parts = self.parts
-        servers = Servers(parts.open_pool, worker, parts.clock, parts.find_inspector, parts.local)
+        servers = Servers(parts.open_pool, worker, parts.clock, parts.find_inspector)
         self._stack.push_async_callback(servers.close)
+        memory = Worker(parts.open_durable_store)
+        self._stack.push_async_callback(memory.close)
         await self._stack.enter_async_context(tasks)
-        self._process = Process(worker, servers, records, tasks, parts.clock)
+        self._process = Process(worker, servers, records, memory, tasks, parts.clock)
         tasks.start(records.run())
         return self
 
@@ -155,7 +156,7 @@ class Gateway:
 
 
 def run_until_stopped(work: Callable[[], Awaitable[Any]]) -> int:
-    """Run work until it is done or a signal arrives, and return the exit code; a second signal ends at once."""
+    """Run work until it is done or a signal arrives, and return the exit code; a second signal kills."""
     return asyncio.run(_until_signal(work))
 
 

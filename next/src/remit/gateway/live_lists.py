@@ -218,9 +218,7 @@ class LiveLists:
             catalog = catalog if context == catalog.asked else registry.catalog(context)
         return catalog
 
-    def _resolved(
-        self, registry: Registry, name: str, arguments: Mapping[str, object] | None
-    ) -> Resolved:
+    def _resolved(self, registry: Registry, name: str, arguments: Mapping[str, object] | None) -> Resolved:
         published = self._published or self._rebuild(registry)
         catalog = published.served.catalog
         snapshot = registry.snapshot(catalog)
@@ -235,16 +233,12 @@ class _UnsettledError(Exception):
     """A decision needs a snapshot or a filter, which take time."""
 
 
-def _settled_decision(
-    served: Served, arguments: Mapping[str, object] | None
-) -> Callable[[Tool], Decision]:
+def _settled_decision(served: Served, arguments: Mapping[str, object] | None) -> Callable[[Tool], Decision]:
     catalog = served.catalog
     rules, snapshot = catalog.context.rules, Snapshot()
 
     def decide(tool: Tool) -> Decision:
-        parts = (
-            part for rule in rules.of(tool.name) for part in (rule.condition, rule.call, rule.approval)
-        )
+        parts = (part for rule in rules.of(tool.name) for part in (rule.condition, rule.call, rule.approval))
         if catalog.filters is not None or not all(isinstance(part, bool | None) for part in parts):
             raise _UnsettledError
         return catalog.decide(tool, snapshot, arguments)

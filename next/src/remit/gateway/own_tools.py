@@ -16,7 +16,6 @@ from remit.decision import (
     Decision,
     Face,
     Gate,
-    Key,
     Kind,
     Status,
     Tool,
@@ -165,7 +164,11 @@ def findable(published: Published) -> Findable:
     for item in published.listed:
         tool, decision = item
         is_echo = not tool.is_declared and served_name(tool.name) is not None  # the gateway's own tool
-        if tool.client != here.client or is_echo or not is_for_model(published.served.items.get(tool.key, {})):
+        if (
+            tool.client != here.client
+            or is_echo
+            or not is_for_model(published.served.items.get(tool.key, {}))
+        ):
             continue
         if _is_clients_own(tool):
             own = decide(_as_for_person(tool), here)
@@ -207,9 +210,7 @@ def advise(published: Published, name: str, *, is_deferred: bool = False) -> Adv
         label = row.tool.server if row.tool.kind is Kind.MCP_SERVER and row.tool.server else row.tool.name
         what = f"`{one_line(label, _LONGEST_SHOWN)}` is {_KINDS[row.tool.kind]}."
         return Advice("Unknown tool", f"{what} {found.invocation(row.tool)}", row)
-    own = [
-        tool.name for tool, decision in found.listed if decision.is_available and tool.kind not in _SERVED
-    ]
+    own = [tool.name for tool, decision in found.listed if decision.is_available and tool.kind not in _SERVED]
     usable = [*visible, *own, *published.groups, *published.shown.own]
     others = (other for other in usable if not (is_deferred and other == CALL_TOOL))
     near = [one_line(other, _LONGEST_SHOWN) for other in near_names(name, others)]
@@ -295,5 +296,3 @@ def _starters(context: Context) -> frozenset[str]:
 
 def _typed(name: str) -> str:
     return name if name.startswith("/") else f"/{name}"
-
-

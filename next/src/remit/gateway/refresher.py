@@ -1,4 +1,4 @@
-"""Asks servers for their lists, has these judged and stored, and backs off from servers that fail or flood."""
+"""Asks servers for their lists, has these judged and stored, and backs off from those that fail or flood."""
 
 import asyncio
 import logging
@@ -11,9 +11,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from remit.catalog import Registry
-from remit.decision import REMIT, Declaration, Failure, Key, Offer, Workspace
+from remit.config import ServerOptions
+from remit.decision import MEMORY_SERVER, REMIT, Declaration, Failure, Key, Offer, Workspace, needs_trust
 from remit.errors import RemitError, UpstreamError
-from remit.protocol import RELAYED, Answer, Caller, ErrorCode, JsonRpcError, Params, Tasks
+from remit.protocol import RELAYED, Answer, ErrorCode, JsonRpcError, Params, Tasks
 from remit.text import Clock
 
 if TYPE_CHECKING:  # loaded when a server is asked
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # loaded when a server is asked
     from remit.gateway.view import Published
     from remit.store import KnownList
     from remit.trust import Inspector, OtherTools, PreparedList
-    from remit.upstream import Change, LocalServer, OnList, Upstream, UpstreamPool
+    from remit.upstream import Change, OnList, Upstream, UpstreamPool
 
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
 NAMED = 10.0  # seconds that a request for something unknown waits for servers that are being asked
@@ -52,13 +53,11 @@ class Servers:
         worker: "Worker[Registry]",
         clock: Clock,
         find_inspector: "Callable[[], Inspector | None]",
-        local: "Mapping[Key, LocalServer] | None" = None,
     ) -> None:
         self._open_pool = open_pool
         self._worker = worker
         self._clock = clock
         self._find_inspector = find_inspector
-        self.local = local or {}
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._pool: UpstreamPool | None = None
@@ -187,7 +186,7 @@ class Refresher:
         """
         async with self._computing:
             if self._upstreams is None or self._upstreams[0] is not published:
-                before = self._upstreams[1] if self._upstreams is not None else {}
+                before: Mapping[Key, Upstream] = {} if self._upstreams is None else self._upstreams[1]
                 upstreams = await self._worker.run(partial(_upstreams, published))
                 catalog = published.served.catalog
                 declarations = {key: item.declaration for key, item in catalog.declarations.items()}
@@ -202,7 +201,7 @@ class Refresher:
             return self._upstreams[1]
 
     def consider(self, published: "Published") -> None:
-        """Ask the available servers that were never asked under their current entry; end those that are gone."""
+        """Ask the available servers that were never asked with their entry; end those that are gone."""
         offers = published.served.catalog.offers
         unknown = [key for key in published.servers if key not in offers]
         if unknown or self._upstreams is not None:
@@ -224,7 +223,7 @@ class Refresher:
             self._tasks.start(self._keep_asking(key))
 
     def doubt(self, key: Key) -> None:
-        """Ask a server once with all capabilities, if a session lacks its tools: are they gone, or not for it?"""
+        """Ask a server once with all capabilities, if a session lacks its tools: are they gone?"""
         if key in self._servers.lacking and key not in self._doubted:
             self._doubted.add(key)
             self.ask(key)
@@ -290,6 +289,11 @@ class Refresher:
         upstream = (await self.upstreams(published)).get(key)
         if upstream is None:  # its entry may have changed meanwhile
             return
+        if upstream.source == REMIT:  # it runs in this process
+            from remit.memory import offer
+
+            await self._servers.keep(upstream, await asyncio.to_thread(offer))
+            return
         pool = await self._servers.pool()
         try:
             if key in self._doubted:
@@ -300,9 +304,7 @@ class Refresher:
                     await pool.leave(caller.session)
                 self._servers.lacking.discard(key)
             else:
-                offer = await pool.list(upstream)
-                if key in self._servers.local:
-                    await self._servers.keep(upstream, offer)
+                await pool.list(upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             failed = Offer(failure=Failure(error.reason, error.hint))
@@ -390,15 +392,12 @@ def _known_list(
 
 
 def _upstreams(published: "Published", registry: Registry) -> "Mapping[Key, Upstream]":
-    from remit.decision import MEMORY_SERVER
     from remit.upstream import Upstream, make_upstreams
 
     catalog = published.served.catalog
     context, configuration = catalog.context, catalog.configuration
 
-    def options(declaration: Declaration) -> Any:
-        from remit.decision import needs_trust
-
+    def options(declaration: Declaration) -> ServerOptions:
         is_projects = needs_trust(
             declaration.scope, declaration.project_hash, declaration.source, context.workspace
         )

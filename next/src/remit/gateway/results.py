@@ -1,8 +1,8 @@
 """Results that are too large for a model: it gets the beginning, and reads or searches the rest.
 
 The text of each is in a file without a name, which is gone with the process, however that ends. Structured
-content is shortened so that it still satisfies its tool's output schema: clients check it and reject what does
-not match, and some show a model nothing else.
+content is shortened so that it still satisfies its tool's output schema: clients check it and reject what
+does not match, and some show a model nothing else.
 """
 
 import json
@@ -15,8 +15,7 @@ from functools import partial
 from itertools import accumulate, islice
 from typing import IO, Any, NamedTuple, cast
 
-from remit.catalog import READ_RESULT
-from remit.decision import CALL_TOOL, Key
+from remit.decision import CALL_TOOL, READ_RESULT, Key
 from remit.protocol import Answer
 from remit.text import as_list, as_object, estimate
 
@@ -73,7 +72,7 @@ class Limit(NamedTuple):
 
 
 def limit_of(budget: int | None, item: Mapping[str, Any]) -> Limit | None:
-    """Return the limit of a tool's results: what it declares for itself, or the budget; None if 0 says none."""
+    """Return the limit of a tool's results: what it declares for itself, or the budget; None if that is 0."""
     if budget == 0:
         return None
     declared = as_object(item.get("_meta")).get(_DECLARED)
@@ -184,7 +183,7 @@ class Results:
             return False
         self._make_room(len(data), kept.session)
         try:
-            file = tempfile.TemporaryFile()
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
             file.write(data)
             file.flush()
         except OSError:
@@ -282,7 +281,9 @@ def _is_media(block: object) -> bool:
 def _block_text(block: object) -> str:
     """Return the text of a content block; a link or an unknown block is written as JSON."""
     fields = as_object(block)
-    text = fields.get("text") if fields.get("type") == "text" else as_object(fields.get("resource")).get("text")
+    text = (
+        fields.get("text") if fields.get("type") == "text" else as_object(fields.get("resource")).get("text")
+    )
     return text if isinstance(text, str) else json.dumps(block, ensure_ascii=False)
 
 
@@ -423,7 +424,8 @@ class _Cut:
             return value
         members = cast("Mapping[str, Any]", value).items()
         most = max(self._items, _LEAST_MEMBERS)
-        return {name: self.of(member, depth + 1) for name, member in islice(members, most)}
+        cut: dict[str, Any] = {name: self.of(member, depth + 1) for name, member in islice(members, most)}
+        return cut
 
     def _array(self, value: list[Any], depth: int) -> list[Any]:
         kept = [self.of(item, depth + 1) for item in value[: self._items]]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from remit import __version__
 from remit.errors import RemitError, StoreTooNewError, StoreUnavailableError
-from remit.gateway.endpoint import Endpoint, Identity
+from remit.gateway.endpoint import ClientCaller, Endpoint, Identity
 from remit.gateway.refusals import STORE_DOWN
 from remit.gateway.view import Change, ListKind, ServedList
 from remit.protocol import (
@@ -272,17 +272,17 @@ class Session:
     async def _complete(self, request: Request, params: Params) -> Answer:
         return await self._pass_on(request.method, params, _RequestCaller(self, request))
 
-    async def _pass_on(self, method: str, params: Params, caller: "_RequestCaller") -> Answer:
+    async def _pass_on(self, method: str, params: Params, caller: ClientCaller) -> Answer:
         if not self.identity.may_call:
-            raise JsonRpcError(
-                ErrorCode.INVALID_REQUEST, f"this caller can list, but not use `{method}`"
-            )
+            raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"this caller can list, but not use `{method}`")
         with self.identity.count() as objection:
             if objection is not None:
                 raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"Too many calls: {objection}")
             return await self.endpoint.pass_on(method, params, caller)
 
-    async def _run(self, request: Request, params: Params, work: Callable[[Any], Awaitable[Answer]]) -> Answer:
+    async def _run(
+        self, request: Request, params: Params, work: Callable[[Any], Awaitable[Answer]]
+    ) -> Answer:
         """Run work that may ask the client."""
         caller = _RequestCaller(self, request)
         try:
