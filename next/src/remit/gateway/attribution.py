@@ -196,7 +196,9 @@ def _is_safe(url: object) -> bool:
 
 def _without_own_keys(message: Answer) -> Answer:
     """Leave out the keys of `_meta` by which programs know what Remit itself says."""
-    meta = as_object(message.get("_meta"))
+    if "_meta" not in message:
+        return message
+    meta = as_object(message["_meta"])
     if not any(key.startswith(_OWN_KEYS) for key in meta):
         return message
     return {**message, "_meta": {key: meta[key] for key in meta if not key.startswith(_OWN_KEYS)}}

@@ -148,14 +148,15 @@ class Records:
                 written.close()
 
     def _entry(self, call: CompletedCall, origin: Origin) -> Call:
-        call_id = call_id_of(call.params)
+        name = call.name if call.name.isascii() and call.name.isprintable() else storable(call.name)
+        call_id = call_id_of(call.params) if "_meta" in call.params else None
         return Call(
             called_at=call.called_at,
             endpoint=origin.endpoint,
             client=origin.client,
             agent=origin.agent,
             caller=call.caller,
-            tool=storable(call.name)[:_LONGEST_NAME],
+            tool=name[:_LONGEST_NAME],
             verdict=call.decision.verdict,
             gate=call.decision.gate,
             outcome=call.outcome,

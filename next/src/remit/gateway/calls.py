@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from remit.catalog import DISCOVER_TOOLS, OWN_ITEMS, WHY_TOOL, Registry, Target, is_for_model
 from remit.decision import (
     CALL_TOOL,
+    OWN,
     READ_RESULT,
     REMIT,
     UNKNOWN,
@@ -44,7 +45,6 @@ from remit.gateway.results import (
     BadReadError,
     Kept,
     Limit,
-    is_short_text,
     limit_of,
     new_id,
     read_request,
@@ -96,7 +96,7 @@ class _Call:
     def __init__(self, name: str, params: Params, caller: "ClientCaller", at: int) -> None:
         self.name = name
         self.params = params
-        self.arguments = as_object(params.get("arguments"))
+        self.arguments: Mapping[str, Any] = params.get("arguments") or {}
         self.caller = caller
         self.at = at
         self.began = time.perf_counter()
@@ -128,8 +128,7 @@ class Calls:
         name = str(params.get("name"))
         if len(name) > LONGEST_NAME:
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`name` is longer than {LONGEST_NAME:,} characters")
-        plan_own = self._lists.last.served.plan.own
-        own = next((form for form in served_spellings(name) if form in plan_own), None)
+        own = self._own(name)
         with caller.identity.count() as objection:
             if own == CALL_TOOL and objection is None:
                 return await self._call_deferred(params, caller)
@@ -158,7 +157,7 @@ class Calls:
         try:
             arguments = arguments_of(params)
             name = text_of(arguments, "name")
-            if CALL_TOOL in served_spellings(name):
+            if name.removeprefix(OWN) == CALL_TOOL:
                 raise BadArgumentsError(f"`{CALL_TOOL}` cannot call itself")
             if unknown := arguments.keys() - {"name", "arguments"}:
                 raise BadArgumentsError(
@@ -167,8 +166,7 @@ class Calls:
             inner = {**params, "name": name, "arguments": dict(arguments_of(arguments))}
         except BadArgumentsError as error:
             return refusals.failure(f"`{CALL_TOOL}`: {error}")
-        plan_own = self._lists.last.served.plan.own
-        own = next((form for form in served_spellings(name) if form in plan_own), None)
+        own = self._own(name)
         call = _Call(own or name, inner, caller, self._process.clock())
         call.is_models = True
         try:
@@ -179,6 +177,11 @@ class Calls:
             if error.code != ErrorCode.INVALID_PARAMS:
                 raise
             return refusals.failure(str(error), self._how_to_call(name))
+
+    def _own(self, name: str) -> str | None:
+        """Return which of Remit's own tools a name means."""
+        name = name.removeprefix(OWN)
+        return name if name in self._lists.last.served.plan.own else None
 
     def _how_to_call(self, name: str) -> str | None:
         """Return the input schema of a tool that was called with wrong arguments."""
@@ -364,6 +367,8 @@ class Calls:
         call.outcome = _outcome(answer)
         if call.outcome is Outcome.DONE:
             await self._advance(target, published)
+        if _is_short_text(answer):
+            return answer
         if _has_links(answer):
             answer = self._endpoint.router.learn(upstream.key, answer, published)
         return await self._shorten(call, answer, target, published)
@@ -381,7 +386,7 @@ class Calls:
 
     async def _shorten(self, call: _Call, answer: Answer, target: Target, published: Published) -> Answer:
         """Return an answer, or if it is too large its beginning; the rest can be read."""
-        if is_short_text(answer) or answer.get("resultType", "complete") != "complete":
+        if answer.get("resultType", "complete") != "complete":
             return answer
         item = published.served.items.get(target.tool.key, {})
         if (limit := self._limit(item, published)) is None or estimated_size(answer) <= ALWAYS_FITS:
@@ -478,6 +483,16 @@ def _outcome(answer: Answer) -> Outcome:
     if answer.get("resultType") == "input_required":
         return Outcome.ASKS_BACK
     return Outcome.FAILED if answer.get("isError") else Outcome.DONE
+
+
+def _is_short_text(answer: Answer) -> bool:
+    """Return whether an answer is one short text, as most are."""
+    blocks: Any = answer.get("content")
+    if not answer.keys() <= {"content", "isError"} or not isinstance(blocks, list) or len(blocks) != 1:  # pyright: ignore[reportUnknownArgumentType] - raw JSON
+        return False
+    block: Any = blocks[0]
+    text = block.get("text") if isinstance(block, dict) and block.keys() == {"type", "text"} else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - raw JSON
+    return isinstance(text, str) and len(text) <= ALWAYS_FITS
 
 
 def _has_links(answer: Answer) -> bool:

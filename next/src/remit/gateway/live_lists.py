@@ -5,15 +5,15 @@ The event loop only compares file stamps and the store's revision. Whatever read
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from remit.catalog import Catalog, Registry, Served, ServingPlan, Target, serve
+from remit.catalog import Catalog, Registry, ServingPlan, Target, serve
 from remit.config import Configuration
-from remit.decision import Context, Decision, Key, Snapshot, Tool
+from remit.decision import Context, Decision, Snapshot, Tool
 from remit.errors import RemitError, StoreError
 from remit.gateway.view import Change, ListKind, Published, publish
 from remit.protocol import Broadcaster
@@ -21,6 +21,7 @@ from remit.protocol import Broadcaster
 PAUSE = 0.5  # seconds between two looks while somebody listens
 _LONGEST_PAUSE = 1.0
 _LOOKS_PER_PAUSE = 200  # a pause is at least this many looks long: 0.5 % of a processor
+_MOST_SETTLED = 10_000  # names; a tool can be spelled in many ways
 _log = logging.getLogger("remit.gateway")
 
 T = TypeVar("T")
@@ -84,6 +85,7 @@ class LiveLists:
         self._heard: dict[Change, str] = {}  # the revisions that listeners know
         self._announcer = Broadcaster[Change]()
         self._wakened = asyncio.Event()
+        self._listeners = 0
         self._is_down = False  # the store could not be used
 
     @property
@@ -111,11 +113,16 @@ class LiveLists:
         Raises:
             RemitError: nothing was read yet, and the store or the configuration cannot be used.
         """
-        served = (published := await self.fresh(with_states=False)).served
+        published = await self.fresh(with_states=False)
+        if (known := published.settled.get(name)) is not None:
+            return Resolved(published, known)
         try:
-            return Resolved(published, served.target(name, _settled_decision(served, arguments)))
+            target = published.served.target(name, _settled_decision(published))
         except _UnsettledError:
             return await self._worker.run(lambda registry: self._resolved(registry, name, arguments))
+        if target is not None and target.is_listed and len(published.settled) < _MOST_SETTLED:
+            published.settled[name] = target
+        return Resolved(published, target)
 
     async def to_send(self, kind: ListKind) -> Published:
         """Return the lists for a client, whose names and addresses stay as they are from then on.
@@ -128,10 +135,16 @@ class LiveLists:
         self._heard.setdefault(change, published.revisions()[change])
         return published
 
-    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
-        """Listen for changes from now on."""
-        self._wakened.set()
-        return self._announcer.listen()
+    @asynccontextmanager
+    async def listen(self) -> AsyncGenerator[AsyncIterator[Change]]:
+        """Listen for changes while the block runs."""
+        async with self._announcer.listen() as changes:
+            self._listeners += 1
+            self._wakened.set()
+            try:
+                yield changes
+            finally:
+                self._listeners -= 1
 
     def announce(self, change: Change) -> None:
         """Tell all listeners of a change."""
@@ -150,7 +163,7 @@ class LiveLists:
         while True:
             woken = await self._wait()
             published = self._published
-            if published is None or not self._announcer.has_listeners:
+            if published is None or not self._listeners:
                 continue
             is_due = woken or monotonic() >= next_look
             try:
@@ -167,7 +180,7 @@ class LiveLists:
     async def _wait(self) -> bool:
         """Wait for a signal, or a pause; return whether there was a signal."""
         try:
-            async with asyncio.timeout(PAUSE if self._announcer.has_listeners else None):
+            async with asyncio.timeout(PAUSE if self._listeners else None):
                 await self._wakened.wait()
         except TimeoutError:
             return False
@@ -233,19 +246,14 @@ class _UnsettledError(Exception):
     """A decision needs a snapshot or a filter, which take time."""
 
 
-def _settled_decision(served: Served, arguments: Mapping[str, object] | None) -> Callable[[Tool], Decision]:
-    catalog = served.catalog
-    rules, snapshot = catalog.context.rules, Snapshot()
+def _settled_decision(published: Published) -> Callable[[Tool], Decision]:
+    catalog = published.served.catalog
+    rules = catalog.context.rules
 
     def decide(tool: Tool) -> Decision:
         parts = (part for rule in rules.of(tool.name) for part in (rule.condition, rule.call, rule.approval))
         if catalog.filters is not None or not all(isinstance(part, bool | None) for part in parts):
             raise _UnsettledError
-        return catalog.decide(tool, snapshot, arguments)
+        return catalog.decide(tool, Snapshot())
 
     return decide
-
-
-def changed(before: Mapping[Key, object], now: Mapping[Key, object]) -> frozenset[Key]:
-    """Return the keys that are gone or have another value."""
-    return frozenset(key for key, value in before.items() if now.get(key) != value)

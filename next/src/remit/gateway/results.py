@@ -218,15 +218,6 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-def is_short_text(answer: Answer) -> bool:
-    """Return whether an answer is one short text, as most are."""
-    blocks = as_list(answer.get("content"))
-    if len(blocks) != 1 or _STRUCTURED in answer:
-        return False
-    text = as_object(blocks[0]).get("text")
-    return isinstance(text, str) and len(text) <= ALWAYS_FITS
-
-
 def read_request(arguments: Mapping[str, Any]) -> ReadRequest:
     """Read the arguments of `read_result`, except which result.
 

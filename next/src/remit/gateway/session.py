@@ -211,9 +211,11 @@ class Session:
     async def _answer(
         self, request: Request, handler: Callable[[Request, Params], Awaitable[Answer]]
     ) -> Answer:
-        rules = RULES[request.era]
+        rules, params = RULES[request.era], request.params
         try:
-            answer = await handler(request, without_envelope(request.params))
+            answer = await handler(
+                request, params if request.era is Era.SESSION else without_envelope(params)
+            )
         except JsonRpcError as error:
             raise JsonRpcError(rules.error_code(error.code), str(error), error.data) from None
         except (StoreUnavailableError, StoreTooNewError) as error:  # its place is for people
@@ -385,8 +387,8 @@ class _RequestCaller:
     """
 
     def __init__(self, session: Session, request: Request) -> None:
-        meta = as_object(request.params.get("_meta"))
         is_stateless = request.era is Era.STATELESS
+        meta = as_object(request.params.get("_meta")) if is_stateless else {}
         level = meta.get(_LOG_LEVEL) if is_stateless else session.log_level
         self.session = session.name
         self.name = session.identity.name

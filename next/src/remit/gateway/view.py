@@ -14,6 +14,7 @@ from remit.catalog import (
     ListedTool,
     Presentation,
     Served,
+    Target,
     ToolGroup,
     clean_item,
     is_for_model,
@@ -65,6 +66,7 @@ class Published:
     decisions: Mapping[Key, Decision]
     visible: Sequence[ListedTool]  # all callable tools, listed or not
     shown: Presentation
+    settled: dict[str, Target]  # what names mean, as far as neither states nor arguments count
     before: "ResourceAddresses | None"  # as a client got them: they keep leading to the same servers
 
     @cached_property
@@ -198,6 +200,7 @@ def publish(served: Served, listed: Sequence[ToolDecision], sent: Published | No
         decisions={tool.key: decision for tool, decision in listed},
         visible=served.visible(listed),
         shown=shown,
+        settled={},
         before=None if sent is None else sent.addresses,
     )
     published.revisions()  # written here, not on the event loop
