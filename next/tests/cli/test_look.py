@@ -129,7 +129,7 @@ def test_its_owner_is_told_where_else_a_name_is_declared_and_how_to_bring_it_her
         blog, sqlite={"command": "uvx", "args": ["mcp-server-sqlite"], "env": {"DB_TOKEN": "hunter2hunter2"}}
     )
     remit("tools", cwd=blog)
-    remit.mine(other=STDIO)
+    remit.mine(zebra=STDIO)
     finished = remit("why", "mcp__sqlite__read_query")
 
     assert finished.code == 1
@@ -137,7 +137,7 @@ def test_its_owner_is_told_where_else_a_name_is_declared_and_how_to_bring_it_her
     [command] = [line for line in finished.lines if line.startswith("to use it here: ")]
     assert "claude mcp add-json" in command
     assert "hunter2hunter2" not in command
-    assert "other" not in finished.out, "it cannot own that name"
+    assert "zebra" not in finished.out, "it cannot own that name"
 
 
 @pytest.mark.parametrize("words", [("why", "sqlite"), ("why", "sqlite", "--json"), ("why", "mcp__sqlite__x")])
