@@ -123,7 +123,8 @@ def test_a_clients_no_is_not_stored_since_clients_without_a_person_decline_alone
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "is_allowed"), [("approved", True), ("used", True), ("expired", True), ("denied", False)]
+    ("meanwhile", "is_allowed"),
+    [("approved", True), ("used", True), ("expired", True), ("denied", False), ("denied long ago", False)],
 )
 def test_a_late_yes_counts_for_the_call_that_asked_unless_a_terminal_said_no(
     meanwhile: str, is_allowed: bool
@@ -135,9 +136,11 @@ def test_a_late_yes_counts_for_the_call_that_asked_unless_a_terminal_said_no(
         world.time += 2 * 86_400_000
         world.ask({})  # which forgets old ones
     else:
-        world.approvals.answer(asked.approval.id, HERE, approve=meanwhile != "denied")
+        world.approvals.answer(asked.approval.id, HERE, approve="denied" not in meanwhile)
     if meanwhile == "used":
         world.permit()
+    if meanwhile == "denied long ago":
+        world.time += 400_000
     assert world.settle(asked, approve=True).is_allowed is is_allowed
 
 

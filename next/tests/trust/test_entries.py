@@ -117,7 +117,7 @@ def test_a_project_server_is_listed_with_what_changed_since_it_was_trusted() -> 
 
 def test_a_change_that_shows_in_no_line_is_said() -> None:
     other = Launch(command="run", args=(TOKEN,))
-    changed = declared("till", Scope.PROJECT, launch=other._replace(args=(TOKEN.swapcase(),)))
+    changed = declared("till", Scope.PROJECT, launch=other._replace(args=(f"{TOKEN[:-1]}9",)))
     store = memory_store()
     scan(store, TILL)
     grant(store, [ServerTrust(TILL._replace(launch=other, digest=other.digest), None)], context(), 5)

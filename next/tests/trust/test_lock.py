@@ -236,7 +236,7 @@ def test_a_lock_has_a_line_for_each_text_and_long_ones_only_by_digest() -> None:
 def test_any_name_and_text_can_be_locked(name: str) -> None:
     expected = name.replace("\ud800", "\N{REPLACEMENT CHARACTER}")
     lock = reread(lock_of(LockedServer((name, name), "e", {name: "p"}, "i", {name: [name]})))
-    assert lock.problem is None
+    assert not lock.problem
     assert lock.servers == {
         (expected, expected): ((expected, expected), "e", {expected: "p"}, "i", {expected: [expected]})
     }

@@ -56,8 +56,9 @@ def servers(store: Store, resolved: Iterable[Resolved], context: Context) -> lis
 def grant(store: Store, items: Iterable[ServerTrust], context: Context, at: int) -> None:
     """Trust servers with the entries that were shown; one that could not be read stays as it is."""
     for item in items:
-        if item.declaration.digest is not None and item.declaration.launch is not None:
-            store.trust.grant(item.declaration, "\n".join(item.lines), context.workspace, at)
+        key, digest = item.declaration.key, item.declaration.digest
+        if digest is not None and item.declaration.launch is not None:
+            store.trust.grant(key, digest, "\n".join(item.lines), context.workspace, at)
 
 
 def revoke(store: Store, items: Iterable[ServerTrust], context: Context) -> None:

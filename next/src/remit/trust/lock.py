@@ -47,10 +47,10 @@ class Lock(NamedTuple):
 
     root: str  # the checkout
     servers: Mapping[Place, LockedServer] = {}
-    problem: str | None = None
+    problem: str = ""  # empty: it can be used
 
     @classmethod
-    def read(cls, table: Mapping[str, object] | None, root: str, problem: str | None = None) -> Lock:
+    def read(cls, table: Mapping[str, object] | None, root: str, problem: str = "") -> Lock:
         """Read a parsed file; `problem` says why it could not be parsed."""
         if table is None or problem:
             return cls(root, problem=problem or "it cannot be read")
@@ -68,7 +68,7 @@ class Lock(NamedTuple):
         place = lock_place(tool, self.root)
         if place is None or tool.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL):
             return None
-        if self.problem is not None:
+        if self.problem:
             return f"`{LOCK}` is invalid, so the servers of this project are unavailable until it is fixed"
         server, is_server = self.servers.get(place), tool.kind is Kind.MCP_SERVER
         if server is None:
@@ -173,7 +173,7 @@ def differences(before: Lock, now: Lock, unread: Collection[str] = ()) -> list[s
     What is not known now is no difference: a plugin that is not installed here, the tools of a server that
     cannot be listed, and the servers of the files in `unread`, which cannot be read.
     """
-    if before.problem is not None:
+    if before.problem:
         return [f"`{LOCK}` is invalid: {before.problem}"]
     lines: list[str] = []
     for place in sorted({*before.servers, *now.servers}):

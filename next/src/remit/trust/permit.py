@@ -5,34 +5,28 @@ no name and no stored row leads to a program or an address that the trust check 
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from remit.config import ServerOptions
 from remit.decision import Declaration, Key, Kind, Launch, Scope, Status, Workspace, needs_trust
 from remit.store import TrustedEntry
 
 _SEAL = object()
 
 
-class StartOptions(NamedTuple):
-    """How the configuration lets a server start."""
-
-    inherits: bool = True
-
-
-_DEFAULTS = StartOptions()
+_DEFAULTS = ServerOptions()
 
 
 class StartPermit:
     """What may be started, where and how; only `permit_start` makes one."""
 
     def __init__(
-        self, seal: object, launch: Launch, directory: str, options: StartOptions, *, is_projects: bool
+        self, seal: object, launch: Launch, directory: str, options: ServerOptions, *, is_projects: bool
     ) -> None:
         if seal is not _SEAL:
             raise TypeError("only `permit_start` permits starts")
         self.launch = launch  # with unexpanded variables
         self.directory = directory
-        self.options = options
+        self.options = options  # its sandbox too, so nobody starts it without
         self.is_projects = is_projects  # it comes from a project, with the user's trust
 
 
@@ -42,7 +36,7 @@ def permit_start(
     *,
     home: str,
     trusted: Mapping[Key, TrustedEntry],
-    options: StartOptions = _DEFAULTS,
+    options: ServerOptions = _DEFAULTS,
 ) -> StartPermit | None:
     """Permit the start of a server with the entry that was just read; None if it may not start.
 
