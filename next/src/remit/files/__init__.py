@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         locate,
     )
     from remit.files.journal import ChangeJournal, JournalEntry, differences
-    from remit.files.json_text import JsonText
+    from remit.files.json_text import JsonText, Splice
     from remit.files.private_files import (
         ExposedFileError,
         file_lock,
@@ -83,7 +83,7 @@ _MODULES = {
     "git": "checkout_of enclosing_roots git_directory index_path is_tracked link_in_checkout link_roots"
     " locate",
     "journal": "ChangeJournal JournalEntry differences",
-    "json_text": "JsonText",
+    "json_text": "JsonText Splice",
     "private_files": "ExposedFileError file_lock open_private read_secret try_lock write_private",
     "reading": "ANYWHERE FileError Machine is_inside is_only_roots read_bytes read_part read_start read_text"
     " real_path require_text this_machine",
