@@ -15,7 +15,6 @@ from remit.decision import (
     Face,
     FilterRefusal,
     Key,
-    Kind,
     Offer,
     Resolved,
     Snapshot,
@@ -218,12 +217,3 @@ def _permissions(store: Store, context: Context) -> Mapping[str, ClientPermissio
 
 def _order(tool: Tool) -> tuple[str, str, str, str]:
     return tool.name, tool.client, tool.scope, tool.dir or ""
-
-
-def server_key(tool: Tool, servers: Mapping[Key, Tool]) -> Key | None:
-    """Find the server of a tool: the declaration in the same place, never another of the same name."""
-    from remit.decision import server_name
-
-    place = (tool.client, Kind.MCP_SERVER, tool.scope, tool.project_hash, tool.dir, tool.agent, tool.server)
-    key = (*place, server_name(tool.server or "", tool.plugin))
-    return key if key in servers else None

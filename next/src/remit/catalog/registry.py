@@ -1,8 +1,8 @@
 """The registry: the one object of the command line, the page, the gateway and applications."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from threading import Event
 from typing import TYPE_CHECKING
 
 from remit.catalog.catalog import Catalog, Sources, load
@@ -32,6 +32,7 @@ from remit.text import Clock
 
 if TYPE_CHECKING:
     from remit.catalog.changes import Watcher
+    from remit.catalog.costs import GatewayView, RequestCost
     from remit.catalog.explain import Explanation
     from remit.catalog.filters import FilterFiles, Filters, ServerFilter, ToolFilterFunction
     from remit.search import Searcher, SearchResults, ToolIndex
@@ -225,11 +226,37 @@ class Registry:
             self._searchers = (catalog, index, listed, searcher)
         return searcher
 
-    def watch(self, context: Context, stop: Event | None = None) -> "Watcher":
+    def view(self, context: Context) -> "GatewayView":
+        """Return what the client gets from the gateway, or would get, and the names of its tools."""
+        from remit.catalog.costs import gateway_view
+        from remit.catalog.strategies import make_plan
+
+        catalog = self._current(context)
+        snapshot, plan = self.snapshot(catalog), make_plan(catalog.configuration)
+        return gateway_view(catalog, plan, catalog.at(snapshot), snapshot)
+
+    def request_cost(self, context: Context, texts: Iterable[str] = ()) -> "RequestCost":
+        """Estimate what tools cost in a first request, without Remit and with it.
+
+        `texts` are what Remit says besides its own instructions, such as the text at session start.
+        """
+        from remit.catalog.costs import request_cost
+
+        view, listed = self.view(context), self.tools(context)
+        facts = self._facts(context).get(context.client or "")
+        searches = facts is not None and bool(facts.facts.get("searches"))
+        return request_cost(listed, self._current(context).context, view, texts, searches=searches)
+
+    def watch(self, context: Context) -> "Watcher":
         """Iterate with `for`: each iteration means that the decisions of a context changed."""
         from remit.catalog.changes import Watcher
 
-        return Watcher(self, context, stop or Event())
+        return Watcher(self, context)
+
+    def paths(self, context: Context) -> list[str]:
+        """List the files and directories that the decisions of a context depend on."""
+        inputs = (name for name in self._current(context).inputs if os.path.isabs(name))
+        return [*inputs, *self.states.paths(context)]
 
     @cached_property
     def approvals(self) -> "Approvals":
