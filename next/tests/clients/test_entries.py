@@ -1,4 +1,4 @@
-"""How each client writes a server: what is one, what is switched off, what is wrong, and where its files lie."""
+"""How each client writes a server: what is one, what is off, what is wrong, and where its files lie."""
 
 import json
 import os
@@ -297,8 +297,8 @@ def test_no_secret_of_an_entry_is_shown(home: Home, shop: Path, client: str) -> 
 def test_a_file_of_servers_without_any_is_a_problem_that_names_a_similar_key(
     home: Home, shop: Path, client: str
 ) -> None:
-    for content, hint in (({"git": {}}, ""), ({"servers": {}}, "; rename `servers` to `mcpServers`")):
-        home.write(PLACES[client][0], content)
+    for key, hint in (("git", ""), ("servers", "; rename `servers` to `mcpServers`")):
+        home.write(PLACES[client][0], {key: dict[str, object]()})
         assert reasons(home.read(shop, client=client)) == [f"`mcpServers` is missing{hint}"]
 
 

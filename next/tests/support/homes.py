@@ -1,4 +1,4 @@
-"""A user's machine in a temporary directory: a home, projects, an administrator's files, and their readings."""
+"""A user's machine in a temporary directory: a home, projects, an administrator's files, and readings."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,6 @@ class Home:
         self.edited: dict[str, EditedFile] = {}  # what Remit wrote, by path
         self.later_ns = 10_000_000_000  # files count as settled
         self.path.mkdir()
-        (self.path / "known").mkdir()
         self._store: Store | None = None
         self._scanner: Scanner | None = None
 

@@ -38,19 +38,9 @@ class ToolFolder(NamedTuple):
         """Declare an item of this folder."""
         sign = "/" if kind is Kind.SLASH_COMMAND else ""
         prefix = "" if self.plugin is None else f"{self.plugin}:"
-        return Declaration(
-            client=self.client,
-            kind=kind,
-            scope=self.scope,
-            project_hash=self.project_hash,
-            dir=self.dir,
-            agent=None,
-            server=None,
-            name=storable_text(f"{sign}{prefix}{name}"),
-            plugin=self.plugin,
-            source=source,
-            description=description,
-        )
+        place = (self.client, kind, self.scope, self.project_hash, self.dir, None, None)
+        shown = storable_text(f"{sign}{prefix}{name}")
+        return Declaration(*place, shown, self.plugin, source, description)
 
 
 def read_tool_folders(reader: ClientReader, home: str, managed: str) -> None:

@@ -29,11 +29,7 @@ _SYSTEM = {
 _TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
 _PREFIX = "mcp_"  # of a server's tool: `mcp_<server>_<tool>`
 _LISTS = {"exclude": Effect.DENIES_TOOL, "allowed": Effect.ALLOWS_TOOL}
-_DECISIONS = {
-    "deny": Effect.DENIES_TOOL,
-    "ask_user": Effect.ASKS_ABOUT_TOOL,
-    "allow": Effect.ALLOWS_TOOL,
-}
+_DECISIONS = {"deny": Effect.DENIES_TOOL, "ask_user": Effect.ASKS_ABOUT_TOOL, "allow": Effect.ALLOWS_TOOL}
 _CONDITIONS = ("argsPattern", "commandPrefix", "commandRegex", "modes", "toolAnnotations", "interactive")
 
 

@@ -381,6 +381,7 @@ class ClientReader:
 
     def stored_files(self) -> list[StoredFile]:
         """Return what must stay in force of each valid file while it is broken."""
+        project = self.workspace.project.hash
         valid = [path for path in dict.fromkeys(self.files) if path not in self.unreadable]
         rules: dict[str, list[Any]] = {path: [] for path in self.kept.files(valid)}  # maybe without rules now
         for rule in self.rules:
@@ -389,7 +390,7 @@ class ClientReader:
         return [
             StoredFile(
                 path,
-                None if path in self.everywhere else self.workspace.project.hash,
+                None if path in self.everywhere or path in self._fields_to_keep else project,
                 self.inputs[path],
                 json.dumps({"rules": rules.get(path, []), "fields": self._fields_to_keep.get(path, {})}),
             )
@@ -469,16 +470,9 @@ def plugin_row(
     origin: EntryOrigin, name: str, *, status: Status, description: str | None = None
 ) -> Declaration:
     """Declare the row of a plugin."""
-    place = (origin.client, Kind.PLUGIN, Scope.PLUGIN, origin.project_hash)
+    place = (origin.client, Kind.PLUGIN, Scope.PLUGIN, origin.project_hash, None, None, None)
     return Declaration(
-        *place,
-        dir=None,
-        agent=None,
-        server=None,
-        name=storable_text(name),
-        source=origin.source,
-        description=description,
-        status=status,
+        *place, storable_text(name), source=origin.source, description=description, status=status
     )
 
 

@@ -127,15 +127,9 @@ def _declaration(name: str, server: ServerEntry, origin: EntryOrigin) -> Declara
     launch, is_off = server
     launch = launch._replace(variables=origin.variables, syntaxes=CLIENTS[origin.client].syntaxes)
     status = Status.NESTED if launch.starts_remit else Status.ENABLED
+    place = (origin.scope, origin.project_hash, origin.dir, origin.agent)
     return Declaration(
-        client=origin.client,
-        kind=Kind.MCP_SERVER,
-        scope=origin.scope,
-        project_hash=origin.project_hash,
-        dir=origin.dir,
-        agent=origin.agent,
-        server=storable_text(name),
-        name=server_name(name, origin.plugin),
+        *(origin.client, Kind.MCP_SERVER, *place, storable_text(name), server_name(name, origin.plugin)),
         plugin=origin.plugin,
         source=origin.source,
         launch=launch,

@@ -293,10 +293,7 @@ CLIENTS: Mapping[str, Client] = {
         app=("Kiro",),
         programs=("kiro", "kiro-cli"),
         project=(".kiro",),
-        files=(
-            File("~/.kiro/settings/mcp.json"),
-            File("{dir}/.kiro/settings/mcp.json", scope=Scope.PROJECT),
-        ),
+        files=(File("~/.kiro/settings/mcp.json"), File("{dir}/.kiro/settings/mcp.json", scope=Scope.PROJECT)),
         entry=Entry(switch="disabled"),
         syntaxes=(VariableSyntax.BRACES,),
     ),
@@ -319,7 +316,7 @@ CLIENTS: Mapping[str, Client] = {
                 "http": Transport.HTTP,
                 "streamable-http": Transport.HTTP,
                 "sse": Transport.SSE,
-            },
+            }
         ),
         syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
         asks=Asks.ALWAYS,

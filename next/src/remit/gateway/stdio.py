@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any
 
 from remit.catalog import Registry
-from remit.decision import Face, Key, Kind, Snapshot, ToolDecision
+from remit.decision import Face, Kind, Offer, Snapshot, ToolDecision
+from remit.errors import UpstreamError
 from remit.protocol import (
     CLIENT_LIMITS,
     ErrorCode,
@@ -19,8 +21,25 @@ from remit.protocol import (
     Tasks,
 )
 from remit.store import PreparedDefinition
-from remit.trust import StartPermit, permit_start
-from remit.upstream import UpstreamPool, open_pool
+from remit.upstream import LocalLauncher, ServerOptions, Upstream, UpstreamPool, make_upstreams, open_pool
+
+
+class _Caller:
+    """The one client, which answers no questions yet."""
+
+    session = "stdio"
+    name = None
+    environment: Mapping[str, str] = os.environ
+    capabilities: Mapping[str, Any] = {}
+    log_level = None
+    takes_input_required = False
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        del params
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"nobody answers `{method}`")
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        del method, params
 
 
 class Session:
@@ -34,10 +53,10 @@ class Session:
 
     async def refresh(self) -> None:
         """Ask every available server for its tools."""
-        for item in self._visible(Kind.MCP_SERVER):
-            if permit := self._permit(item.tool.key):
-                declaration = self._catalog.declarations[item.tool.key].declaration
-                offer = await self._pool.list(declaration, permit)
+        for upstream in self._upstreams().values():
+            with suppress(UpstreamError):
+                offer = await self._pool.list(upstream, parts={"tools"})
+                declaration = self._catalog.declarations[upstream.key].declaration
                 tools = [
                     PreparedDefinition(tool, tool.digest, accepted_by="first sight") for tool in offer.tools
                 ]
@@ -82,12 +101,11 @@ class Session:
         if tool is None:
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "no tool of this name is known here")
         server = next(key for key in self._catalog.declarations if key[-2] == tool.server)
-        permit = self._permit(server)
-        if permit is None:
+        upstream = self._upstreams().get(server)
+        if upstream is None:
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "its server may not be started")
         own = self._catalog.definitions[tool.definition or ""].tool
-        declaration = self._catalog.declarations[server].declaration
-        return await self._pool.request(declaration, permit, "tools/call", {**params, "name": own})
+        return await self._pool.request(upstream, "tools/call", {**params, "name": own}, _Caller())
 
     def _visible(self, kind: Kind) -> list[ToolDecision]:
         return [
@@ -96,9 +114,13 @@ class Session:
             if item.tool.kind is kind and item.decision.is_available
         ]
 
-    def _permit(self, key: Key) -> StartPermit | None:
-        declaration = self._catalog.declarations[key].declaration
-        return permit_start(declaration, self._context.workspace, home=os.path.expanduser("~"), trusted={})
+    def _upstreams(self) -> Mapping[Any, Upstream]:
+        rows, resolved = self._visible(Kind.MCP_SERVER), self._catalog.declarations.values()
+        return make_upstreams(resolved, rows, self._context, lambda _: ServerOptions(), {})
+
+
+async def _keep_nothing(upstream: Upstream, offer: Offer) -> None:
+    del upstream, offer
 
 
 def serve_stdio(open_registry: Callable[[], Registry], directory: str) -> None:
@@ -109,8 +131,10 @@ def serve_stdio(open_registry: Callable[[], Registry], directory: str) -> None:
 async def _serve(open_registry: Callable[[], Registry], directory: str) -> None:
     read, write = os.dup(0), os.dup(1)
     os.dup2(2, 1)
+    home = os.path.expanduser("~")
+    launcher = LocalLauncher(os.environ, home, os.path.join(home, ".local", "share", "remit"))
     with open_registry() as registry:
-        async with open_pool() as pool, Tasks() as tasks:
+        async with open_pool(launcher, on_list=_keep_nothing) as pool, Tasks() as tasks:
             session = Session(registry, pool, directory)
             await session.refresh()
             await Peer(LineTransport(read, write), tasks, session, CLIENT_LIMITS).run()
