@@ -2,11 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from remit import __version__
 # Past its package, for the start-up of each call: the rows need nothing else of the catalog.
 from remit.catalog.rows import tools_named
 from remit.config import Configuration, Configurations, data_directory
@@ -18,13 +17,20 @@ from remit.decision import (
     Decision,
     LaunchFlags,
     Snapshot,
-    Tool,
     Verdict,
-    server_name,
     served_name,
 )
 from remit.errors import StoreError
-from remit.files import ANYWHERE, FileError, Fingerprints, Machine, locate, read_bytes, read_start, this_machine
+from remit.files import (
+    ANYWHERE,
+    FileError,
+    Fingerprints,
+    Machine,
+    locate,
+    read_bytes,
+    read_start,
+    this_machine,
+)
 from remit.hooks.client_calls import CallDecision, ClientCall, decide_call, depends_on_caller, inner_tool
 from remit.hooks.event import MAX_PATH, Answer, permission, refused_request
 from remit.hooks.kept import CLIENT, NEVER_KEPT, version
@@ -67,7 +73,7 @@ def _now() -> int:
 
 
 @contextmanager
-def _opened(event: "Event", patience: float) -> Generator[Store]:
+def _opened(patience: float) -> Generator[Store]:
     with open_store(os.path.join(data_directory(this_machine()), "remit.sqlite"), patience=patience) as store:
         yield store
 
@@ -84,7 +90,9 @@ def _here(event: "Event", hook: "Hook", store: Store) -> _Here:
     configurations = Configurations(store, machine, hook.now)
     configuration = configurations.current(context.workspace)
     facts = store.scans.clients(view).get(CLIENT)
-    permissions = {CLIENT: ClientPermissions(facts.permissions)} if facts is not None and facts.permissions else {}
+    permissions = (
+        {CLIENT: ClientPermissions(facts.permissions)} if facts is not None and facts.permissions else {}
+    )
     context = context._replace(rules=configuration.rules, permissions=permissions)
     return _Here(store, machine, context, configuration, configurations, revision)
 
@@ -98,7 +106,7 @@ def before_call(event: "Event", hook: "Hook") -> Answer:
         ValueError: the event names no tool, or its name is too long.
     """
     call = read_call(event)
-    with _opened(event, _DECIDING) as store:
+    with _opened(_DECIDING) as store:
         here = _here(event, hook, store)
         decided, is_lasting = _decide(call, event, hook, here)
         answer = _answer(call, decided, event)
@@ -170,10 +178,13 @@ def _refusal(call: ClientCall, decided: CallDecision) -> str:
     """Write what a model reads of a refusal: the rule, and who can change it."""
     decision, name = decided.decision, _line(call.subject or call.name, _MAX_NAME)
     if decision.verdict is Verdict.ASK:  # `claude -p` refuses with this text, so it says what to change
-        return f"Remit: `{name}` needs the user's permission: {_line(decision.full_reason)}. {_only_user(decided)}"
+        reason = _line(decision.full_reason)
+        return f"Remit: `{name}` needs the user's permission: {reason}. {_only_user(decided)}"
     gate = f" (gate `{decision.gate}`)" if decision.gate else ""
     step = f"{decision.next_step.text}. " if decision.next_step is not None else ""
-    return f"Remit: `{name}` is not available here{gate}: {_line(decision.reason)}. {step}{_only_user(decided)}"
+    return (
+        f"Remit: `{name}` is not available here{gate}: {_line(decision.reason)}. {step}{_only_user(decided)}"
+    )
 
 
 def _only_user(decided: CallDecision) -> str:
@@ -206,11 +217,11 @@ def _keep(event: "Event", hook: "Hook", here: _Here) -> None:
 
 
 def permission_requested(event: "Event", hook: "Hook") -> Answer:
-    """Where nobody can answer the client's question, refuse with the rule that would allow the tool of a server."""
+    """Where nobody can answer the client's question about a server's tool, name the rule that would allow it."""
     call = read_call(event)
     if not event.is_unattended or not call.name.startswith(MCP):
         return None
-    with _opened(event, _DECIDING) as store:
+    with _opened(_DECIDING) as store:
         here = _here(event, hook, store)
         rows = tools_named(store, here.configuration, call.names, here.context)
         tool = inner_tool(call, rows) or next((row for row in rows if row.name == call.name), None)
@@ -219,16 +230,20 @@ def permission_requested(event: "Event", hook: "Hook") -> Answer:
         name = call.name if tool is None else tool.name
         if asking is not None:
             place = here.context.reads(asking.origin)
-            reason = f"the rule `{asking.text}` asks about it; to allow it, the user removes that from {place}"
+            reason = (
+                f"the rule `{asking.text}` asks about it; to allow it, the user removes that from {place}"
+            )
         else:
             folder = here.machine.variables.get("CLAUDE_CONFIG_DIR") or "~/.claude"
             reason = (
-                f"no permission rule allows it; to allow it, the user adds `{name}` to `permissions.allow` in "
-                f"{folder}/settings.json, or in .claude/settings.local.json for this project"
+                f"no permission rule allows it; to allow it, the user adds `{name}` to `permissions.allow` "
+                f"in {folder}/settings.json, or in .claude/settings.local.json for this project"
             )
         decision = Decision(Verdict.ASK, None, reason)
         _log_refusal(call, CallDecision(decision, tool=name), event, hook, here)
-    return refused_request(f"Remit: `{_line(call.name, _MAX_NAME)}` needs the user's permission: {_line(reason)}.")
+    return refused_request(
+        f"Remit: `{_line(call.name, _MAX_NAME)}` needs the user's permission: {_line(reason)}."
+    )
 
 
 def _log_refusal(call: ClientCall, decided: CallDecision, event: "Event", hook: "Hook", here: _Here) -> None:
@@ -263,7 +278,9 @@ def after_call(event: "Event", hook: "Hook") -> Answer:
 def after_failed_call(event: "Event", hook: "Hook") -> Answer:
     """Count a call that failed; an interrupted call has no outcome, nor has a failing command of a tool."""
     is_tools = (event.tool or "").startswith(MCP) or event.tool in STARTERS
-    return _count(event, hook, "failed" if is_tools and event.fields.get("is_interrupt") is not True else "cancelled")
+    return _count(
+        event, hook, "failed" if is_tools and event.fields.get("is_interrupt") is not True else "cancelled"
+    )
 
 
 def prompt_expanded(event: "Event", hook: "Hook") -> Answer:
@@ -282,7 +299,7 @@ def _count(event: "Event", hook: "Hook", outcome: str, *, is_known: bool = False
         return None
     from remit.store import Call
 
-    with _opened(event, _COUNTING) as store:
+    with _opened(_COUNTING) as store:
         machine, workspace = this_machine(), locate(event.directory)
         context = Context(workspace, CLIENT, LaunchFlags(event.is_headless))
         started = _started(event, store, context)

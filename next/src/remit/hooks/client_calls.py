@@ -53,7 +53,11 @@ _SOURCES = {  # how a client names the file in which it found a server
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}  # modes of the client that restrict
 _READING = tuple(name for name in GATEWAY_TOOLS if name != CALL_TOOL)  # Remit's own tools that change nothing
 _OF_SERVERS = (Kind.MCP_SERVER, Kind.MCP_TOOL)
-_BY_CLIENT = (Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE)  # gates that say nothing of a tool that is only assumed
+_BY_CLIENT = (
+    Gate.SCOPE,
+    Gate.CONFIG,
+    Gate.PRECEDENCE,
+)  # gates that say nothing of a tool that is only assumed
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 _SILENT = Decision(Verdict.VISIBLE, None, "nothing objects")
 _ORPHANED = "the agent that started this one is unknown, so the rules for every agent apply"
@@ -103,8 +107,12 @@ def decide_call(call: ClientCall, rows: Iterable[Tool], context: Context) -> Cal
     tools = [_as_listed(tool) for tool in adopt(_as_started(call, tools))]
     used = [_own_rows(call, tools, context)]
     started = STARTERS.get(call.name, ())
-    used.append([tool for tool in tools if tool.kind in started and tool.name in (call.subject, f"/{call.subject}")])
-    used.append([tool for tool in tools if call.reached is not None and tool.name == server_name(call.reached)])
+    used.append(
+        [tool for tool in tools if tool.kind in started and tool.name in (call.subject, f"/{call.subject}")]
+    )
+    used.append(
+        [tool for tool in tools if call.reached is not None and tool.name == server_name(call.reached)]
+    )
     callers = _callers(call, tools, context)
     decision = _worst(_strictest(call, found, callers) for found in used if found)
     return CallDecision(decision, tool=call.subject or canonical(call.name))
@@ -124,7 +132,7 @@ def inner_tool(call: ClientCall, rows: Iterable[Tool]) -> Tool | None:
 
 
 def _is_gateways(call: ClientCall, tools: Sequence[Tool]) -> bool:
-    """Return whether a call certainly reaches our gateway: its entry counts, and the call comes from that file."""
+    """Return whether a call certainly reaches our gateway, whose entry counts and is in the file it came from."""
     if served_name(call.name) is None or call.label not in (None, SERVER):
         return False
     return any(
@@ -189,7 +197,7 @@ def _assumed(name: str, server: str | None, tools: Sequence[Tool], context: Cont
 
 
 def _as_started(call: ClientCall, tools: Sequence[Tool]) -> Sequence[Tool]:
-    """Leave out other declarations than that of the server which the client started, if a file has that one."""
+    """Leave out other declarations than that of the started server, if a file has that one."""
     name = canonical(call.name)
     scope, names = _SOURCES.get(call.source or ""), frozenset((name, *server_rows(name)))
 
@@ -199,7 +207,9 @@ def _as_started(call: ClientCall, tools: Sequence[Tool]) -> Sequence[Tool]:
     servers = [tool for tool in tools if tool.kind is Kind.MCP_SERVER and tool.name in names]
     if scope is None or not any(map(is_started, servers)):
         return tools
-    return [tool for tool in tools if tool.kind not in _OF_SERVERS or tool.name not in names or is_started(tool)]
+    return [
+        tool for tool in tools if tool.kind not in _OF_SERVERS or tool.name not in names or is_started(tool)
+    ]
 
 
 def _as_listed(tool: Tool) -> Tool:
@@ -224,11 +234,14 @@ def _callers(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
 
     if call.parents is not None:
         return [below(call.parents, is_from_main=True)]
-    return [below([], is_from_main=False), *(below([name], is_from_main=False) for name in context.rules.agents)]
+    return [
+        below([], is_from_main=False),
+        *(below([name], is_from_main=False) for name in context.rules.agents),
+    ]
 
 
 def _as_caller(call: ClientCall, profile: AgentProfile) -> AgentProfile:
-    """Drop the list of an agent that has the gateway's name of the tool: it does not exclude the tool itself."""
+    """Drop the list of an agent that has the gateway's name of the tool: it means the tool itself."""
     listed = Agent(call.agent or "", AgentProfile(tools=profile.tools))
     has_served = served_name(call.name) is not None and tool_refusal(listed, call.name, Kind.MCP_TOOL) is None
     return profile._replace(tools=None) if has_served else profile
@@ -262,7 +275,9 @@ def _nearest(rows: Sequence[Tool], context: Context) -> Decision:
         return decide(rows[0], context)
     from remit.decision import closest_to_being_visible  # few names have several declarations
 
-    return min((ToolDecision(tool, decide(tool, context)) for tool in rows), key=closest_to_being_visible).decision
+    return min(
+        (ToolDecision(tool, decide(tool, context)) for tool in rows), key=closest_to_being_visible
+    ).decision
 
 
 def _worst(decisions: Iterable[Decision]) -> Decision:

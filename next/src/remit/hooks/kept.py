@@ -20,8 +20,8 @@ HEADLESS = "[true, []]"  # the launch flags of a client without a terminal, as t
 NEVER_KEPT = ("Skill", "SlashCommand", "Agent", "Task", "ReadMcpResourceTool", "mcp__remit__call_tool")
 
 _EVENT = """
-select :event ->> '$.hook_event_name', :event ->> '$.session_id', :event ->> '$.cwd', :event ->> '$.tool_name',
-    ifnull(:event ->> '$.mcp_server.name', ''), ifnull(:event ->> '$.mcp_server.source', ''),
+select :event ->> '$.hook_event_name', :event ->> '$.session_id', :event ->> '$.cwd',
+    :event ->> '$.tool_name', ifnull(:event ->> '$.mcp_server.name', ''), ifnull(:event ->> '$.mcp_server.source', ''),
     ifnull(:event ->> '$.agent_type', ''), ifnull(:event ->> '$.permission_mode', ''), :event ->> '$.agent_id'
 """
 _RECORD = """
@@ -37,9 +37,8 @@ where workspace = :workspace and client = :client and launch = :launch and tool 
 """
 _STAMPS = """
 select i.key, i.value,
-    iif(substr(i.key, 1, 1) <> '$', null, ifnull(:variables ->> ('$."' || substr(i.key, 2) || '"'), iif(
-        exists (select 1 from json_each(:drops) where value = upper(substr(i.key, 2))) or i.key like '$REMIT%',
-        '', null)))
+    iif(substr(i.key, 1, 1) <> '$', null, ifnull(:variables ->> ('$."' || substr(i.key, 2) || '"'),
+        iif(exists (select 1 from json_each(:drops) where value = upper(substr(i.key, 2))), '', null)))
 from (
     select inputs from views
     where client = :client and workspace = :workspace and flags = :launch and project_hash = :project

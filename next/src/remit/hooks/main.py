@@ -1,12 +1,11 @@
 """Answers one event of a client: dispatch, failures, and their log.
 
-A hook ends with 0, or it has failed. Then the script that started it blocks the call, lets it run or tells the
-user, as the client's settings say; without the script nothing is blocked.
+A hook ends with 0, or it has failed. Then the script that started it blocks the call, lets it run, or tells
+the user; without the script nothing is blocked.
 """
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -25,9 +24,7 @@ _MODES = (CLOSED, "open", "start")
 LOG = "hooks.log"
 _LOG_BYTES = 256 * 1024  # above this, only the newer half is kept
 _MAX_LINE = 300  # characters
-_REPAIR = (
-    "Ask the user to run `remit doctor`, which names what to repair; `remit uninstall claude-code` removes Remit"
-)
+_REPAIR = "Ask the user to run `remit doctor`; `remit uninstall claude-code` removes Remit"
 _CAUSES = (  # in plain words, because people and models read them
     (StoreError, "Remit's database cannot be used"),
     (NotFoundError, "the directory of this session does not exist"),
@@ -120,7 +117,9 @@ def respond(data: bytes, hook: Hook, variables: Mapping[str, str]) -> str:
 
 def cause(error: Exception) -> str:
     """Say in plain words why an event could not be handled."""
-    return next((words for kinds, words in _CAUSES if isinstance(error, kinds)), "an unexpected error in Remit")
+    return next(
+        (words for kinds, words in _CAUSES if isinstance(error, kinds)), "an unexpected error in Remit"
+    )
 
 
 def _failed(event: "Event", hook: Hook, error: Exception) -> Answer:
