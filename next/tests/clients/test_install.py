@@ -329,7 +329,8 @@ def test_a_new_rule_reaches_the_clients_own_rules_and_the_matcher(home: Home) ->
 def test_sessions_that_start_together_do_not_take_each_others_rules_for_the_users(home: Home) -> None:
     home.installer().install(CODE, FULL, NOTHING)
     with ThreadPoolExecutor(4) as sessions:
-        changed = list(sessions.map(lambda _: home.installer().refresh(CODE, RULES), range(8)))
+        started = [sessions.submit(home.installer().refresh, CODE, RULES) for _ in range(8)]
+        changed = [session.result() for session in started]
     assert changed.count(True) == 1
     assert home.installer().refresh(CODE, NOTHING)
     home.installer().uninstall(CODE)
