@@ -18,6 +18,7 @@ from remit.decision import (
     Offer,
     Resolved,
     Snapshot,
+    Status,
     Tool,
     ToolDecision,
     decide,
@@ -197,6 +198,10 @@ def load(asked: Context, revision: int, sources: Sources, stamps: Fingerprints) 
         configuration,
         gateway=asked.face is Face.GATEWAY,
     )
+    if any(tool.status is Status.UNLISTED for tool in tools):
+        from remit.catalog.declared import with_declared
+
+        tools = with_declared(tools, store.listings.offers(asked.workspace))
     if asked.face is Face.GATEWAY:  # its tools are told to models
         tools = [without_text(tool) if holds_text(tool) else tool for tool in tools]
     rules = configuration.rules.including(asked.rules.tools, asked.rules.lists)
