@@ -3,8 +3,8 @@
 # pyright: reportUnusedImport=false
 TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
 if TYPE_CHECKING:
-    from remit.hooks.main import Parts, run
-    from remit.hooks.notices import Installed, Notice, NoticeKind, notices_section, weakened
+    from remit.hooks.main import Hook, Parts, respond, run
+    from remit.hooks.notices import Installed, Notice, NoticeKind, find_notices, notices_section, weakened
     from remit.hooks.session import installed
     from remit.hooks.session_context import session_text
     from remit.hooks.usage import (
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "main": "Parts run",
-    "notices": "Installed Notice NoticeKind all_notices notices_section weakened",
+    "main": "Hook Parts respond run",
+    "notices": "Installed Notice NoticeKind find_notices notices_section weakened",
     "session": "installed",
     "session_context": "session_text",
     "usage": "Familiarity PruneProposal ToolUse UsageReport familiarity proposals report",

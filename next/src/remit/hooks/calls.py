@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 # Past its package, for the start-up of each call: the rows need nothing else of the catalog.
@@ -11,12 +11,13 @@ from remit.catalog.rows import tools_named
 from remit.config import Configuration, Configurations, data_directory
 from remit.decision import (
     MCP,
+    NO_RULES,
     STARTERS,
     ClientPermissions,
     Context,
     Decision,
     LaunchFlags,
-    Snapshot,
+    Tool,
     Verdict,
     served_name,
 )
@@ -31,7 +32,7 @@ from remit.files import (
     read_start,
     this_machine,
 )
-from remit.hooks.client_calls import CallDecision, ClientCall, decide_call, depends_on_caller, inner_tool
+from remit.hooks.client_calls import CallDecision, ClientCall, decide_call, depends_on_caller, inner_tool, used_rows
 from remit.hooks.event import MAX_PATH, Answer, permission, refused_request
 from remit.hooks.kept import CLIENT, NEVER_KEPT, version
 from remit.hooks.main import log_failure
@@ -40,46 +41,41 @@ from remit.store import KeptKey, Store, open_store
 if TYPE_CHECKING:
     from remit.hooks.event import Event
     from remit.hooks.main import Hook
+    from remit.store import Call
 
 HOOK = "hook"  # the endpoint of logged calls
 _DECIDING, _COUNTING = 2.0, 0.5  # seconds to wait for a locked database; a use must be counted within one
+_FILTERING = 0.8  # seconds for filters in Python
 _MAX_DEPTH = 16  # agents above each other
 _MAX_META = 8 * 1024 * 1024  # bytes; it holds text of a model, which must not reach the limit
 _HEAD = 4_096  # bytes of a transcript that contain its first line
 _MAX_NAME, _MAX_REASON = 256, 1_000
+_NONE = ClientPermissions()
 
 
-class _Here(NamedTuple):
-    """The store, and the context of an event, with rules and permissions."""
+class _Scene(NamedTuple):
+    """What decides about the calls of an event."""
 
     store: Store
     machine: Machine
-    context: Context
-    configuration: Configuration
+    context: Context  # with rules and permissions
     configurations: Configurations
     revision: int
 
-    def snapshot(self, names: Sequence[str]) -> Snapshot:
-        from remit.states import States  # few rules depend on states
+    @property
+    def configuration(self) -> Configuration:
+        return self.configurations.current(self.context.workspace)
 
-        states = States(self.store.states, self.configurations, self.machine, _now)
-        return states.snapshot(self.context, names)
-
-
-def _now() -> int:
-    import time
-
-    return time.time_ns() // 1_000_000
+    def rows(self, call: ClientCall) -> list[Tool]:
+        return tools_named(self.store, self.configuration, call.names, self.context)
 
 
-@contextmanager
-def _opened(patience: float) -> Generator[Store]:
-    with open_store(os.path.join(data_directory(this_machine()), "remit.sqlite"), patience=patience) as store:
-        yield store
+def _open(patience: float) -> Store:
+    return open_store(os.path.join(data_directory(this_machine()), "remit.sqlite"), patience=patience)
 
 
-def _here(event: "Event", hook: "Hook", store: Store) -> _Here:
-    """Read what decides about the calls of an event; files that changed are read again first."""
+def _scene(event: "Event", hook: "Hook", store: Store) -> _Scene:
+    """Read the rules and permissions of an event; files that changed are read again first."""
     machine = this_machine()
     context = Context(locate(event.directory), CLIENT, LaunchFlags(event.is_headless), home=machine.home)
     view = context.view(CLIENT)
@@ -88,13 +84,11 @@ def _here(event: "Event", hook: "Hook", store: Store) -> _Here:
             registry.clients.refresh(context)
     revision = store.catalog.revision()
     configurations = Configurations(store, machine, hook.now)
-    configuration = configurations.current(context.workspace)
+    rules = configurations.current(context.workspace).rules
     facts = store.scans.clients(view).get(CLIENT)
-    permissions = (
-        {CLIENT: ClientPermissions(facts.permissions)} if facts is not None and facts.permissions else {}
-    )
-    context = context._replace(rules=configuration.rules, permissions=permissions)
-    return _Here(store, machine, context, configuration, configurations, revision)
+    permissions = {} if facts is None else {CLIENT: ClientPermissions(facts.permissions)}
+    context = context._replace(rules=rules, permissions=permissions)
+    return _Scene(store, machine, context, configurations, revision)
 
 
 def before_call(event: "Event", hook: "Hook") -> Answer:
@@ -106,16 +100,15 @@ def before_call(event: "Event", hook: "Hook") -> Answer:
         ValueError: the event names no tool, or its name is too long.
     """
     call = read_call(event)
-    with _opened(_DECIDING) as store:
-        here = _here(event, hook, store)
-        decided, is_lasting = _decide(call, event, hook, here)
-        answer = _answer(call, decided, event)
-        is_refused = decided.decision.verdict is Verdict.HIDDEN
-        if is_refused or (decided.decision.verdict is Verdict.ASK and event.is_unattended):
-            _log_refusal(call, decided, event, hook, here)
+    with _open(_DECIDING) as store:
+        scene = _scene(event, hook, store)
+        decided, is_lasting = _decide(call, event, hook, scene)
+        verdict, answer = decided.decision.verdict, _answer(call, decided, event)
+        if verdict is Verdict.HIDDEN or (verdict is Verdict.ASK and event.is_unattended):
+            _log_refusal(call, decided, event, hook, scene)
         elif answer is None and is_lasting:
             with suppress(StoreError):  # the answer is right even if it cannot be kept
-                _keep(event, hook, here)
+                _keep(event, hook, scene)
     return answer
 
 
@@ -135,17 +128,16 @@ def read_call(event: "Event") -> ClientCall:
         event.source,
         event.subject,
         event.reached,
-        event.text("agent_type") or ("" if is_agents else None),
-        find_parents(event) if is_agents else (),
-        event.text("permission_mode"),
-        event.calls_another,
+        agent=event.text("agent_type") or ("" if is_agents else None),
+        parents=find_parents(event) if is_agents else (),
+        mode=event.text("permission_mode"),
+        calls_another=event.calls_another,
     )
 
 
-def _decide(call: ClientCall, event: "Event", hook: "Hook", here: _Here) -> tuple[CallDecision, bool]:
+def _decide(call: ClientCall, event: "Event", hook: "Hook", scene: _Scene) -> tuple[CallDecision, bool]:
     """Decide about a call, and tell whether the decision stays until a file or the catalog changes."""
-    rows = tools_named(here.store, here.configuration, call.names, here.context)
-    context = here.context
+    rows, context = scene.rows(call), scene.context
     conditions = [
         part
         for name in dict.fromkeys((*call.names, *(row.name for row in rows)))
@@ -154,41 +146,41 @@ def _decide(call: ClientCall, event: "Event", hook: "Hook", here: _Here) -> tupl
         if not isinstance(part, bool | None)
     ]
     if conditions:
+        from remit.states import States  # few rules have conditions
+
+        states = States(scene.store.states, scene.configurations, scene.machine, hook.now)
         names = sorted({name for part in conditions for name in part.mentions.states})
-        context = context._replace(snapshot=here.snapshot(names), args=event.arguments)
-    if here.configuration.filters:
+        context = context._replace(snapshot=states.snapshot(context, names), args=event.arguments)
+    if scene.configuration.filters:
         with hook.parts.open_registry() as registry:
-            catalog = registry.catalog(here.context)
-            context = context._replace(refusals=catalog.with_answers(registry.snapshot(catalog)).refusals)
-    is_lasting = not conditions and not here.configuration.filters and not depends_on_caller(call, context)
+            catalog = registry.catalog(scene.context._replace(rules=NO_RULES, permissions={}))
+            caller = registry.as_agent(call.agent, context, call.parents)
+            used = used_rows(call, rows, context)
+            if catalog.filters is not None:
+                refusals = catalog.filters.refusals(used, catalog.definitions, caller, _FILTERING)
+                context = context._replace(refusals=refusals)
+    is_lasting = not conditions and not scene.configuration.filters and not depends_on_caller(call, context)
     return decide_call(call, rows, context), is_lasting
 
 
 def _answer(call: ClientCall, decided: CallDecision, event: "Event") -> Answer:
+    """Write what the client is told; a refusal names the rule, and who can change it."""
     decision = decided.decision
     if decision.verdict is Verdict.VISIBLE:
-        is_asked = decided.lifts and call.mode != "plan"
-        return permission("allow", "Remit: allowed by the client's permission rules.") if is_asked else None
+        return (
+            permission("allow", "Remit: allowed by the client's permission rules.") if decided.lifts else None
+        )
     if decision.verdict is Verdict.ASK and not event.is_unattended:
         return permission("ask", f"Remit: {_line(decision.full_reason)}.")
-    return permission("deny" if decision.verdict is Verdict.HIDDEN else "ask", _refusal(call, decided))
-
-
-def _refusal(call: ClientCall, decided: CallDecision) -> str:
-    """Write what a model reads of a refusal: the rule, and who can change it."""
-    decision, name = decided.decision, _line(call.subject or call.name, _MAX_NAME)
+    tool, name = _line(decided.tool, _MAX_NAME), _line(call.subject or call.name, _MAX_NAME)
+    way = f"Only the user can change this: `remit why {tool}` says how."
     if decision.verdict is Verdict.ASK:  # `claude -p` refuses with this text, so it says what to change
-        reason = _line(decision.full_reason)
-        return f"Remit: `{name}` needs the user's permission: {reason}. {_only_user(decided)}"
+        reason = f"needs the user's permission: {_line(decision.full_reason)}"
+        return permission("ask", f"Remit: `{name}` {reason}. {way}")
     gate = f" (gate `{decision.gate}`)" if decision.gate else ""
     step = f"{decision.next_step.text}. " if decision.next_step is not None else ""
-    return (
-        f"Remit: `{name}` is not available here{gate}: {_line(decision.reason)}. {step}{_only_user(decided)}"
-    )
-
-
-def _only_user(decided: CallDecision) -> str:
-    return f"Only the user can change this: `remit why {_line(decided.tool, _MAX_NAME)}` says how."
+    reason = f"is not available here{gate}: {_line(decision.reason)}"
+    return permission("deny", f"Remit: `{name}` {reason}. {step}{way}")
 
 
 def _line(text: str, most: int = _MAX_REASON) -> str:
@@ -197,77 +189,64 @@ def _line(text: str, most: int = _MAX_REASON) -> str:
     return one_line(text, most)
 
 
-def _keep(event: "Event", hook: "Hook", here: _Here) -> None:
+def _keep(event: "Event", hook: "Hook", scene: _Scene) -> None:
     """Keep that there is nothing to say about a call."""
     tool, agent = event.text("tool_name") or "", event.text("agent_type") or ""
     if tool in NEVER_KEPT or (event.fields.get("agent_id") is not None and not agent):
         return
-    workspace = here.context.workspace
-    key = KeptKey(
-        CLIENT,
-        here.context.flags.key,
-        tool,
-        event.label or "",
-        event.source or "",
-        "",
-        agent,
-        event.text("permission_mode") or "",
-    )
-    here.store.usage.keep_answer(key, version(workspace.dir), here.revision, workspace, hook.now())
+    workspace, mode = scene.context.workspace, event.text("permission_mode") or ""
+    server, source = event.label or "", event.source or ""
+    key = KeptKey(CLIENT, scene.context.flags.key, tool, server, source, "", agent, mode)
+    scene.store.usage.keep_answer(key, version(workspace.dir), scene.revision, workspace, hook.now())
 
 
 def permission_requested(event: "Event", hook: "Hook") -> Answer:
-    """Where nobody can answer the client's question about a server's tool, name the rule that would allow it."""
+    """Where nobody can answer the client's question about a tool, name the rule that would allow it."""
     call = read_call(event)
     if not event.is_unattended or not call.name.startswith(MCP):
         return None
-    with _opened(_DECIDING) as store:
-        here = _here(event, hook, store)
-        rows = tools_named(store, here.configuration, call.names, here.context)
+    with _open(_DECIDING) as store:
+        scene = _scene(event, hook, store)
+        rows = scene.rows(call)
         tool = inner_tool(call, rows) or next((row for row in rows if row.name == call.name), None)
-        permissions = here.context.permissions.get(CLIENT) or ClientPermissions()
-        asking = None if tool is None else permissions.asking(tool)
+        rule = None if tool is None else scene.context.permissions.get(CLIENT, _NONE).asking(tool)
         name = call.name if tool is None else tool.name
-        if asking is not None:
-            place = here.context.reads(asking.origin)
-            reason = (
-                f"the rule `{asking.text}` asks about it; to allow it, the user removes that from {place}"
-            )
+        if rule is not None:
+            place = scene.context.reads(rule.origin)
+            reason = f"the rule `{rule.text}` asks about it; to allow it, the user removes that from {place}"
         else:
-            folder = here.machine.variables.get("CLAUDE_CONFIG_DIR") or "~/.claude"
+            folder = scene.machine.variables.get("CLAUDE_CONFIG_DIR") or "~/.claude"
             reason = (
                 f"no permission rule allows it; to allow it, the user adds `{name}` to `permissions.allow` "
                 f"in {folder}/settings.json, or in .claude/settings.local.json for this project"
             )
-        decision = Decision(Verdict.ASK, None, reason)
-        _log_refusal(call, CallDecision(decision, tool=name), event, hook, here)
-    return refused_request(
-        f"Remit: `{_line(call.name, _MAX_NAME)}` needs the user's permission: {_line(reason)}."
-    )
+        decided = CallDecision(Decision(Verdict.ASK, None, reason), tool=name)
+        _log_refusal(call, decided, event, hook, scene)
+    shown = _line(call.name, _MAX_NAME)
+    return refused_request(f"Remit: `{shown}` needs the user's permission: {_line(reason)}.")
 
 
-def _log_refusal(call: ClientCall, decided: CallDecision, event: "Event", hook: "Hook", here: _Here) -> None:
+def _log_refusal(
+    call: ClientCall, decided: CallDecision, event: "Event", hook: "Hook", scene: _Scene
+) -> None:
     """Log a refused call; if that fails, it is still refused."""
-    from remit.store import Call
-
-    decision = decided.decision
-    entry = Call(
-        hook.now(),
-        HOOK,
-        CLIENT,
-        call.agent,
-        None,
-        decided.tool or call.name,
-        decision.verdict.value,
-        None if decision.gate is None else decision.gate.value,
-        "refused",
-        session=event.session,
-        call_id=event.call_id,
-    )
+    verdict, gate = decided.decision.verdict.value, decided.decision.gate
+    entry = _entry(event, hook, decided.tool or call.name, "refused")
+    entry = entry._replace(verdict=verdict, gate=None if gate is None else gate.value)
     try:
-        here.store.calls.add([entry], here.context.workspace)
+        scene.store.calls.add([entry], scene.context.workspace)
     except StoreError as error:
         log_failure(event.name, error)
+
+
+def _entry(event: "Event", hook: "Hook", tool: str, outcome: str) -> "Call":
+    """Make the entry of a call for the log; it ran, or its verdict is set later."""
+    from remit.store import Call  # most calls are not logged
+
+    ids = {"session": event.session, "call_id": event.call_id}
+    return Call(
+        hook.now(), HOOK, CLIENT, event.text("agent_type"), None, tool, "visible", None, outcome, **ids
+    )
 
 
 def after_call(event: "Event", hook: "Hook") -> Answer:
@@ -276,70 +255,44 @@ def after_call(event: "Event", hook: "Hook") -> Answer:
 
 
 def after_failed_call(event: "Event", hook: "Hook") -> Answer:
-    """Count a call that failed; an interrupted call has no outcome, nor has a failing command of a tool."""
+    """Count a call that failed; an interrupted one has no outcome, nor has a failing command of a tool."""
     is_tools = (event.tool or "").startswith(MCP) or event.tool in STARTERS
-    return _count(
-        event, hook, "failed" if is_tools and event.fields.get("is_interrupt") is not True else "cancelled"
-    )
+    is_failure = is_tools and event.fields.get("is_interrupt") is not True
+    return _count(event, hook, "failed" if is_failure else "cancelled")
 
 
 def prompt_expanded(event: "Event", hook: "Hook") -> Answer:
     """Count a skill or command that a person started by its name."""
     name = event.text("command_name")
     if name is not None and event.fields.get("expansion_type") == "slash_command":
-        started = {"tool_name": "Skill", "tool_input": {"skill": name}}
-        _count(event._replace(fields=started), hook, "done", is_known=True)
+        _count(event._replace(fields={"tool_name": "Skill", "tool_input": {"skill": name}}), hook, "typed")
     return None
 
 
-def _count(event: "Event", hook: "Hook", outcome: str, *, is_known: bool = False) -> Answer:
-    """Log and count a use; the gateway counts its own."""
+def _count(event: "Event", hook: "Hook", outcome: str) -> Answer:
+    """Log and count a use of a tool, or of what it starts; the gateway counts its own."""
     name = event.tool
     if name is None or served_name(name) is not None:
         return None
-    from remit.store import Call
-
-    with _opened(_COUNTING) as store:
-        machine, workspace = this_machine(), locate(event.directory)
-        context = Context(workspace, CLIENT, LaunchFlags(event.is_headless))
-        started = _started(event, store, context)
-        if started is None and is_known:
+    with _open(_COUNTING) as store:
+        machine, context = this_machine(), Context(locate(event.directory), CLIENT)
+        started, kinds = event.subject, STARTERS.get(name, ())
+        rows = () if started is None else store.catalog.named([started, f"/{started}"], context)
+        known = next((row.tool.name for row in rows if row.tool.kind in kinds), None)
+        if known is None and outcome == "typed":
             return None
-        name = started or name
+        outcome = "done" if outcome == "typed" else outcome
         answer = event.fields.get("tool_response" if outcome == "done" else "error")
-        entry = Call(
-            hook.now(),
-            HOOK,
-            CLIENT,
-            event.text("agent_type"),
-            None,
-            name,
-            "visible",  # it ran, so the client or its user allowed it
-            None,
-            outcome,
-            event.number("duration_ms") or 0,
-            _size(event.arguments),
-            0 if answer is None else _size(answer),
-            event.session,
-            event.call_id,
-        )
-        store.calls.add([entry], workspace)
-        if outcome == "done":
-            configurations = Configurations(store, machine, hook.now)
-            if any(state.on or state.off for state in configurations.current(workspace).states.values()):
-                from remit.states import States  # few projects have workflows
+        sizes = {"bytes_in": _size(event.arguments), "bytes_out": 0 if answer is None else _size(answer)}
+        entry = _entry(event, hook, known or name, outcome)
+        entry = entry._replace(duration_ms=event.number("duration_ms") or 0, **sizes)
+        store.calls.add([entry], context.workspace)
+        configurations = Configurations(store, machine, hook.now)
+        if outcome == "done" and configurations.current(context.workspace).transitions(entry.tool):
+            from remit.states import States  # few projects have workflows
 
-                States(store.states, configurations, machine, hook.now).advance(name, context)
+            States(store.states, configurations, machine, hook.now).advance(entry.tool, context)
     return None
-
-
-def _started(event: "Event", store: Store, context: Context) -> str | None:
-    """Return the skill, command or agent that a call starts, by its name in the catalog; it counts itself."""
-    subject, kinds = event.subject, STARTERS.get(event.tool or "", ())
-    if subject is None:
-        return None
-    rows = store.catalog.named([subject, f"/{subject}"], context)
-    return next((row.tool.name for row in rows if row.tool.kind in kinds), None)
 
 
 def _size(value: object) -> int:

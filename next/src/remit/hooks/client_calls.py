@@ -104,18 +104,17 @@ def decide_call(call: ClientCall, rows: Iterable[Tool], context: Context) -> Cal
     is_installed = any(tool.status is Status.ITSELF for tool in tools)
     # The client applies its own permission rules itself, and has already started the server.
     context = context._replace(permissions={}, face=Face.GUARDED if is_installed else Face.CLIENT)
-    tools = [_as_listed(tool) for tool in adopt(_as_started(call, tools))]
-    used = [_own_rows(call, tools, context)]
-    started = STARTERS.get(call.name, ())
-    used.append(
-        [tool for tool in tools if tool.kind in started and tool.name in (call.subject, f"/{call.subject}")]
-    )
-    used.append(
-        [tool for tool in tools if call.reached is not None and tool.name == server_name(call.reached)]
-    )
     callers = _callers(call, tools, context)
-    decision = _worst(_strictest(call, found, callers) for found in used if found)
+    decision = _worst(_strictest(call, used, callers) for used in _used_rows(call, tools, context))
     return CallDecision(decision, tool=call.subject or canonical(call.name))
+
+
+def used_rows(call: ClientCall, rows: Iterable[Tool], context: Context) -> list[Tool]:
+    """List the rows that a call may use; one by its name, if none is known."""
+    tools = [tool for tool in rows if tool.client == context.client]
+    if _is_gateways(call, tools):
+        return [inner_tool(call, tools) or _named(call, tools, context)]
+    return [tool for used in _used_rows(call, tools, context) for tool in used]
 
 
 def depends_on_caller(call: ClientCall, context: Context) -> bool:
@@ -132,7 +131,7 @@ def inner_tool(call: ClientCall, rows: Iterable[Tool]) -> Tool | None:
 
 
 def _is_gateways(call: ClientCall, tools: Sequence[Tool]) -> bool:
-    """Return whether a call certainly reaches our gateway, whose entry counts and is in the file it came from."""
+    """Return whether a call certainly reaches our gateway: its entry counts, from the file that was read."""
     if served_name(call.name) is None or call.label not in (None, SERVER):
         return False
     return any(
@@ -163,18 +162,30 @@ def _through_gateway(call: ClientCall, tools: Sequence[Tool], context: Context) 
 def _unlisted(call: ClientCall, tools: Sequence[Tool], context: Context) -> Decision:
     """Narrow a call of a tool that is not known by this name: the gateway may have shortened it."""
     context = context._replace(face=Face.CLIENT)
-    named = [_assumed(name, None, tools, context) for name in meant_names(served_name(call.name) or "")[:1]]
-    decision = _strictest(call, named, _callers(call, tools, context))
+    decision = _strictest(call, [_named(call, tools, context)], _callers(call, tools, context))
     is_refused = decision.verdict is Verdict.HIDDEN and decision.gate not in _BY_CLIENT
     return decision if is_refused else _SILENT
 
 
-def _own_rows(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Tool]:
-    """Return the rows of the called tool; one by its name, if none is known."""
-    name = canonical(call.name)
+def _used_rows(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[list[Tool]]:
+    """List what a call of the client's own uses, each with its rows: the tool, what it starts, a server."""
+    name, started = canonical(call.name), STARTERS.get(call.name, ())
+    tools = [_as_listed(tool) for tool in adopt(_as_started(call, tools))]
     rows = [tool for tool in tools if tool.name == name and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
-    return rows or [_assumed(name, call.server, tools, context)]
+    subjects = (call.subject, f"/{call.subject}")
+    reached = None if call.reached is None else server_name(call.reached)
+    used = [
+        rows or [_assumed(name, call.server, tools, context)],
+        [tool for tool in tools if tool.kind in started and tool.name in subjects],
+        [tool for tool in tools if tool.name == reached],
+    ]
+    return list(filter(None, used))
+
+
+def _named(call: ClientCall, tools: Sequence[Tool], context: Context) -> Tool:
+    """Make a row for what a call through the gateway names."""
+    return _assumed(meant_names(served_name(call.name) or "")[0], None, tools, context)
 
 
 def _assumed(name: str, server: str | None, tools: Sequence[Tool], context: Context) -> Tool:

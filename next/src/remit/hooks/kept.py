@@ -21,8 +21,9 @@ NEVER_KEPT = ("Skill", "SlashCommand", "Agent", "Task", "ReadMcpResourceTool", "
 
 _EVENT = """
 select :event ->> '$.hook_event_name', :event ->> '$.session_id', :event ->> '$.cwd',
-    :event ->> '$.tool_name', ifnull(:event ->> '$.mcp_server.name', ''), ifnull(:event ->> '$.mcp_server.source', ''),
-    ifnull(:event ->> '$.agent_type', ''), ifnull(:event ->> '$.permission_mode', ''), :event ->> '$.agent_id'
+    :event ->> '$.agent_id', :event ->> '$.tool_name',
+    ifnull(:event ->> '$.mcp_server.name', ''), ifnull(:event ->> '$.mcp_server.source', ''),
+    ifnull(:event ->> '$.agent_type', ''), ifnull(:event ->> '$.permission_mode', '')
 """
 _RECORD = """
 select :record ->> '$.ground.home', :record ->> '$.ground.data',
@@ -90,7 +91,7 @@ def _is_kept(record: str, data: bytes) -> bool:
     reader: Any = apsw.Connection(":memory:")  # the driver is only partly typed
     event = reader.execute(_EVENT, {"event": data.decode()}).fetchone()
     home, folder, drops, variables = reader.execute(_RECORD, {"record": written}).fetchone()
-    name, session, cwd, tool, server, source, agent, mode, agent_id = event
+    name, session, cwd, agent_id, tool, server, source, agent, mode = event
     if name != "PreToolUse" or tool in NEVER_KEPT or drops == "[]" or (agent_id is not None and not agent):
         return False
     home = home or account_home()
@@ -104,7 +105,7 @@ def _is_kept(record: str, data: bytes) -> bool:
         return False
     recorded = {"project": known[0], "drops": drops, "variables": variables}
     stamps = store.execute(_STAMPS, {**here, **recorded}).fetchall()
-    return bool(stamps) and all(_is_unchanged(*stamp, home) for stamp in stamps)
+    return bool(stamps) and all(_is_unchanged(*stamp, home) for stamp in stamps)  # pyright: ignore[reportUnknownArgumentType, reportCallIssue] - rows of three
 
 
 def directory(session: str | None, cwd: str | None) -> str:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from remit.catalog import Registry
     from remit.decision import Context
     from remit.hooks.event import Event
+    from remit.text import Clock
 
 CLOSED = "closed"  # the mode of a hook for tools that a rule names
 _MODES = (CLOSED, "open", "start")
 LOG = "hooks.log"
-_LOG_BYTES = 256 * 1024  # above this, only the newer half is kept
+_LOG_BYTES = 128 * 1024  # above this, a new one is begun, and one old one is kept
 _MAX_LINE = 300  # characters
 _REPAIR = "Ask the user to run `remit doctor`; `remit uninstall claude-code` removes Remit"
 _CAUSES = (  # in plain words, because people and models read them
@@ -43,6 +44,10 @@ _HANDLERS = {  # loaded on demand, because most hooks live for milliseconds; oth
 }
 
 
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
 class Parts(NamedTuple):
     """What hooks get from the packages that put Remit together."""
 
@@ -56,10 +61,7 @@ class Hook(NamedTuple):
     parts: Parts
     mode: str = ""  # `closed`, `open` or `start`; empty in older installs
     level: str = "full"  # how much of Remit is in the client
-
-    def now(self) -> int:
-        """Return the time in Unix milliseconds."""
-        return time.time_ns() // 1_000_000
+    now: "Clock" = _now
 
 
 def run(words: Sequence[str], parts: Parts, data: bytes | None = None) -> NoReturn:
@@ -154,12 +156,10 @@ def log_failure(event: str, error: BaseException) -> None:
         folder = data_directory(this_machine())
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, LOG)
-        _shorten(path)
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(opened, _line(event, error).encode(errors="replace"))
-        finally:
-            os.close(opened)
+        if os.path.exists(path) and os.path.getsize(path) > _LOG_BYTES:
+            os.replace(path, f"{path}.old")
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(log, _line(event, error).encode(errors="replace"))
     except Exception:  # noqa: S110 - nothing else can be done
         pass
 
@@ -172,18 +172,3 @@ def _line(event: str, error: BaseException) -> str:
     is_safe = isinstance(error, RemitError | ValueError) and not isinstance(error, UnicodeError)
     message = str(error) if is_safe else ""
     return f"{at} {one_line(' '.join((event or 'event', type(error).__name__, message)), _MAX_LINE)}\n"
-
-
-def _shorten(path: str) -> None:
-    try:
-        if os.path.getsize(path) <= _LOG_BYTES:
-            return
-    except OSError:
-        return
-    with open(path, "rb") as log:
-        log.seek(-_LOG_BYTES // 2, os.SEEK_END)
-        log.readline()  # skip the rest of a line
-        newer = log.read()
-    with open(f"{path}.new", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as log:
-        log.write(newer)
-    os.replace(f"{path}.new", path)

@@ -51,6 +51,7 @@ class NoticeKind(StrEnum):
     TRUST = "trust"
     SERVER = "server"
     DEFINITION = "definition"
+    ADDED = "added"  # a server that Remit could serve
 
 
 class Notice(NamedTuple):
@@ -224,7 +225,7 @@ def added_servers(reading: ClientReading, installed: Installed) -> Iterator[Noti
             continue
         name = one_line(declaration.server or declaration.name, _LONGEST_NAME)
         yield Notice(
-            NoticeKind.SERVER,
+            NoticeKind.ADDED,
             f"the client starts `{name}` itself, next to Remit: `remit` can serve it",
             f"run `remit install {declaration.client}{installed.option}`; with `adopt = true` in your "
             "remit.toml, Remit serves every server that you add",
@@ -302,8 +303,8 @@ def _named(names: Sequence[str]) -> str:
 
 
 def notices_section(notices: Sequence[Notice]) -> str:
-    """Tell a model what is missing here, without the fix; what servers lack is told with their tools."""
-    reasons = [*dict.fromkeys(notice.reason for notice in notices if notice.kind is not NoticeKind.SERVER)]
+    """Tell a model what is missing here, without the fix."""
+    reasons = [*dict.fromkeys(notice.reason for notice in notices if notice.kind is not NoticeKind.ADDED)]
     if not reasons:
         return ""
     more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []

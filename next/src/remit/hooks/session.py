@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.decision import Context
     from remit.hooks.event import Event
     from remit.hooks.main import Hook
-    from remit.hooks.notices import Installed
+    from remit.hooks.notices import Installed, Notice
 
 REREAD = 1.5  # seconds after which the client has read its settings again, before the first request
 _MOST_NAMED = 3  # pending approvals
@@ -43,10 +43,10 @@ def session_started(event: "Event", hook: "Hook") -> Answer:
 
 
 def _notices(registry: "Registry", context: "Context", since: int | None) -> "list[Notice]":
-    from remit.hooks.notices import changed_local_file, notices
+    from remit.hooks.notices import changed_local_file, find_notices
 
     return [
-        *notices(registry, context, installed(context, this_machine())),
+        *find_notices(registry, context, installed(context, this_machine())),
         *changed_local_file(context, since),
     ]
 
@@ -81,7 +81,7 @@ def _repaired(registry: "Registry", context: "Context", event: "Event", hook: "H
 def prompt_submitted(event: "Event", hook: "Hook") -> Answer:
     """Tell which calls wait for approval.
 
-    The user reads how to answer. The model reads which tools are meant, and neither arguments nor the command.
+    The user reads how to answer; the model, which tools are meant, and neither arguments nor the command.
     """
     if event.text("source") not in (None, "user", "sdk"):
         return None

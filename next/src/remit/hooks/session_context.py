@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.decision import Gate, Kind, Snapshot, Status, Tool, ToolDecision, full_label, is_demoted
+from remit.decision import Gate, Kind, Snapshot, Status, Tool, ToolDecision, is_demoted
 from remit.hooks.notices import Notice, notices_section
 from remit.hooks.usage import UNFAMILIAR, Familiar, familiarity, owner_of, with_servers
 from remit.text import Section, assemble, one_line
@@ -42,14 +42,14 @@ def session_text(
     snapshot = registry.snapshot(catalog)
     listed, view = catalog.at(snapshot), registry.view(context)
     budget = MAX_CHARACTERS if budget is None else budget
-    usable, idle = told_apart([item.tool for item in listed if item.decision.is_available])
+    available = [item.tool for item in listed if item.decision.is_available]
+    failed = {owner_of(tool) for tool in available if tool.failure is not None and tool.listed_at is None}
     sections = [
         Section(states_section(listed, snapshot), _KEEP_STATES),
         Section(notices_section(notices), _KEEP_STATES),
-        Section(idle_section(idle), _KEEP_STATES),
         Section(
             tools_section(
-                usable,
+                [tool for tool in available if owner_of(tool) not in failed],
                 budget=budget,
                 familiar=familiarity(registry.store, context.workspace),
                 called=view.name_of,
@@ -102,27 +102,6 @@ def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot) -> str:
     causes = "; ".join(f"{count} ({reason})" for reason, count in ordered[:_CAUSES])
     line = f"States that hold: {holding or 'none'}." + (f" Hidden by states: {causes}." if causes else "")
     return one_line(line, MAX_STATES)
-
-
-def told_apart(tools: Sequence[Tool]) -> tuple[list[Tool], dict[str, str]]:
-    """Split tools into usable ones and servers that failed before they listed anything, with the reason."""
-    idle = {
-        _server(tool): tool.failure
-        for tool in tools
-        if tool.kind is Kind.MCP_SERVER and tool.listed_at is None and tool.failure is not None
-    }
-    usable = [tool for tool in tools if _server(tool) not in idle]
-    return usable, {label: reason for (_, label), reason in sorted(idle.items())}
-
-
-def idle_section(idle: Mapping[str, str]) -> str:
-    """Describe in one line which servers cannot be used, and why."""
-    reasons = "; ".join(f"{server} ({reason})" for server, reason in idle.items())
-    return one_line(f"Cannot start here: {reasons}.", MAX_STATES) if idle else ""
-
-
-def _server(tool: Tool) -> tuple[str, str]:
-    return tool.client, full_label(tool.server or "", tool.plugin)
 
 
 class _Lines:

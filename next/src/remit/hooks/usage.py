@@ -40,7 +40,7 @@ def familiarity(store: Store, workspace: Workspace) -> dict[Name, Familiarity]:
 
 
 def weigh(uses: Iterable[HourlyUse]) -> dict[Name, Familiarity]:
-    """Add up uses by name; their weights decay from the newest use, not from now, so nothing changes alone."""
+    """Add up uses by name; weights decay from the newest use instead of from now."""
     listed = sorted(uses)
     newest = max((use.hour for use in listed), default=0)
     known: dict[Name, Familiarity] = {}
@@ -178,5 +178,5 @@ def proposals(usage: UsageReport, *, now: int) -> list[PruneProposal]:
 
 
 def _is_weighed(tool: Tool) -> bool:
-    """Return whether switching a tool off saves anything: built-ins are the client's, a plugin is its parts."""
+    """Return whether anything is saved without it: built-ins are the client's, a plugin is its parts."""
     return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and tool.source != REMIT
