@@ -82,9 +82,9 @@ def _scene(event: "Event", hook: "Hook", store: Store) -> _Scene:
     if not Fingerprints(store.scans.inputs(view), machine).are_unchanged():
         with hook.parts.open_registry() as registry:
             registry.clients.refresh(context)
-    revision = store.catalog.revision()
     configurations = Configurations(store, machine, hook.now)
-    rules = configurations.current(context.workspace).rules
+    rules = configurations.current(context.workspace).rules  # which may raise the revision
+    revision = store.catalog.revision()
     facts = store.scans.clients(view).get(CLIENT)
     permissions = {} if facts is None else {CLIENT: ClientPermissions(facts.permissions)}
     context = context._replace(rules=rules, permissions=permissions)
@@ -178,9 +178,11 @@ def _answer(call: ClientCall, decided: CallDecision, event: "Event") -> Answer:
         reason = f"needs the user's permission: {_line(decision.full_reason)}"
         return permission("ask", f"Remit: `{name}` {reason}. {way}")
     gate = f" (gate `{decision.gate}`)" if decision.gate else ""
-    step = f"{decision.next_step.text}. " if decision.next_step is not None else ""
+    if decision.next_step is not None:
+        steps = " or ".join(f"`{tool}`" for tool in decision.next_step.tools)
+        way = f"{decision.next_step.text}{' of ' if steps else ''}{steps}."
     reason = f"is not available here{gate}: {_line(decision.reason)}"
-    return permission("deny", f"Remit: `{name}` {reason}. {step}{way}")
+    return permission("deny", f"Remit: `{name}` {reason}. {way}")
 
 
 def _line(text: str, most: int = _MAX_REASON) -> str:
