@@ -128,7 +128,7 @@ def test_the_client_applies_its_permission_rules_to_its_own_calls_itself(client:
 
 
 def test_a_projects_server_that_is_not_trusted_is_refused_where_remit_serves(client: Client) -> None:
-    project = {"mcp_server": {"name": "git", "source": "project"}}
+    project: dict[str, Any] = {"mcp_server": {"name": "git", "source": "project"}}
     client.write(client.shop / ".mcp.json", {"mcpServers": {"git": {"command": "git"}}})
     client.settings(enableAllProjectMcpServers=True)
     client.write(

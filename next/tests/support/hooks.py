@@ -15,8 +15,8 @@ from remit.hooks import Hook, Parts, respond
 from remit.store import Call, CallQuery, Store, make_definition, open_store
 from remit.trust import PreparedList
 
-USER = {"mcp_server": {"name": "git", "source": "user"}}
-GATEWAY = {"mcp_server": {"name": "remit", "source": "user"}}
+USER: dict[str, Any] = {"mcp_server": {"name": "git", "source": "user"}}
+GATEWAY: dict[str, Any] = {"mcp_server": {"name": "remit", "source": "user"}}
 
 
 def unchanged(_registry: Registry, _context: Context) -> bool:
@@ -39,8 +39,6 @@ class Client:
         self.later = 10_000  # milliseconds; files count as settled
         self.level = "full"
         self.refresh_copies: Callable[[Registry, Context], bool] = unchanged
-
-    # --- what people and other programs do
 
     def write(self, path: Path, content: object) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +78,6 @@ class Client:
         installer.install("claude-code", level, wanted or Wanted())
         return record_path("claude-code", self.machine)
 
-    # --- what is stored
-
     def now(self) -> int:
         return time.time_ns() // 1_000_000 + self.later
 
@@ -113,11 +109,12 @@ class Client:
         with self.open_store() as store:
             return {total.name: (total.uses, total.failures) for total in store.usage.totals(self.workspace)}
 
-    # --- what the client sends
-
     def hook(self, mode: str = "closed") -> Hook:
         return Hook(
-            Parts(self.registry, lambda *given: self.refresh_copies(*given)), mode, self.level, self.now
+            Parts(self.registry, lambda registry, context: self.refresh_copies(registry, context)),
+            mode,
+            self.level,
+            self.now,
         )
 
     def send(
