@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.catalog import tools_named
 from remit.decision import Gate, Kind, Snapshot, Status, Verdict
 from remit.errors import NotFoundError, StoreUnavailableError
 from support.catalogs import World
@@ -201,3 +202,25 @@ def test_a_call_that_asks_waits_for_a_person(world: World) -> None:
     world.shared('[tools."mcp__git__push"]\napproval = true')
     permit = world.registry.approvals.permit("git__push", {}, world.here())
     assert permit.is_pending
+
+
+def test_hooks_read_the_rows_of_a_name_and_of_the_servers_that_cover_it(world: World) -> None:
+    world.servers("git", "wiki")
+    world.lists("git", "push", "log")
+    world.lists("git", "push", "log", "blame")
+    names = ("mcp__git__blame", "mcp__git__push")
+    tools = tools_named(world.store, world.now_says(), names, world.here())
+    assert {tool.name: tool.held is not None for tool in tools} == {
+        "mcp__git__*": False,
+        "mcp__git__blame": True,  # added after the others were accepted
+        "mcp__git__push": False,
+    }
+
+
+def test_what_the_lock_does_not_have_is_held(world: World) -> None:
+    world.write(world.shop / ".mcp.json", json.dumps({"mcpServers": {"git": {"command": "git"}}}))
+    assert world.listed()["mcp__git__*"].tool.held is None
+    world.write(world.shop / "remit.lock", "version = 4\n")
+    held = world.listed()["mcp__git__*"].tool.held
+    assert held is not None
+    assert held.reason == "it is not in `remit.lock`"

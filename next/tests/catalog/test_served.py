@@ -9,6 +9,7 @@ import pytest
 
 from remit.catalog import Served, Target, make_plan, serve
 from remit.decision import Authority, Decision, Gate, Snapshot, Tool, Verdict
+from remit.store import Call
 from support.catalogs import World, big_tool
 
 
@@ -154,6 +155,18 @@ def test_an_untrusted_server_of_the_project_takes_no_name_of_the_users(world: Wo
     called = target(world, "git__status", endpoint)
     assert called is not None
     assert called.tool.scope == "global"
+
+
+def test_later_calls_do_not_change_what_is_listed(world: World) -> None:
+    world.servers("git")
+    world.lists("git", *(big_tool(f"tool_{at:02}", 400) for at in range(30)))
+    before = served(world)
+    assert names(world, before) == []
+    call = Call(world.now, "stdio", "claude-code", None, None, "mcp__git__tool_07", "visible", None, "done")
+    world.store.calls.add([call], world.workspace())
+    world.mine('block = ["mcp__git__tool_29"]')
+    assert names(world, served(world, before)) == []
+    assert names(world, served(world)) == ["git__tool_07"]
 
 
 def test_prompts_have_names_of_their_own(world: World) -> None:

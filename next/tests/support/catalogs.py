@@ -39,7 +39,7 @@ class World(Files):
     def lists(self, label: str, *tools: str | Mapping[str, Any], **offered: Any) -> None:
         """Store that a server answered with these tools and nothing else."""
         declaration = self.declaration(label)
-        items = [{"name": tool, "inputSchema": {}} if isinstance(tool, str) else dict(tool) for tool in tools]
+        items = [_definition(tool) for tool in tools]
         definitions = [
             make_definition(
                 tool_name(label, item["name"]), label, item["name"], item.get("description"), item
@@ -73,6 +73,10 @@ class World(Files):
     def snapshot(self) -> Snapshot:
         """Take a snapshot for the gateway."""
         return self.registry.snapshot(self.registry.catalog(self.here(gateway=True)))
+
+
+def _definition(tool: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": tool, "inputSchema": {}} if isinstance(tool, str) else {**tool}
 
 
 def big_tool(name: str, tokens: int) -> dict[str, Any]:
