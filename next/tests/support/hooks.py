@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from remit.bootstrap import face_of
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import Installer, InstallLevel, Scanner, Wanted, environment_of, read_edits, record_path
-from remit.decision import Context, Definition, Face, Kind, Offer, Workspace, tool_name
+from remit.decision import Context, Definition, Kind, Offer, Workspace, tool_name
 from remit.files import Machine, locate
 from remit.hooks import Hook, Parts, respond
 from remit.store import Call, CallQuery, Store, make_definition, open_store
@@ -92,12 +93,12 @@ class Client:
         store = self.open_store()
         now_ns = lambda: self.now() * 1_000_000  # noqa: E731
         scanner = Scanner(store, self.machine, self.now, read_edits=read_edits, now_ns=now_ns)
-        return Registry(
-            store, self.machine, self.now, scanner, JoinedConfigurations(store, self.machine, self.now)
-        )
+        configurations = JoinedConfigurations(store, self.machine, self.now)
+        by_record = lambda client: face_of(client, self.machine)  # noqa: E731
+        return Registry(store, self.machine, self.now, scanner, configurations, face_of=by_record)
 
-    def context(self, registry: Registry, face: Face = Face.CLIENT) -> Context:
-        return registry.at(str(self.shop), face=face)
+    def context(self, registry: Registry) -> Context:
+        return registry.at(str(self.shop))
 
     def calls(self) -> list[Call]:
         """The log, oldest first."""

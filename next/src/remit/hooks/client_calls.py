@@ -87,9 +87,8 @@ def decide_call(call: Event, rows: Iterable[Tool], context: Context) -> CallDeci
     tools = [tool for tool in rows if tool.client == context.client]
     if _is_gateways(call, tools):
         return _through_gateway(call, tools, context)
-    is_installed = any(tool.status is Status.ITSELF for tool in tools)
     # The client applies its own permission rules itself, and has already started the server.
-    context = context._replace(permissions={}, face=Face.GUARDED if is_installed else Face.CLIENT)
+    context = context._replace(permissions={}, face=Face.GUARDED)
     callers = _callers(call, tools, context)
     decision = _worst(_strictest(call, used, callers) for used in _used_rows(call, tools, context))
     return CallDecision(decision, tool=call.subject or canonical(call.called))
