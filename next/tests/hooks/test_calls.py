@@ -140,7 +140,8 @@ def test_a_projects_server_that_is_not_trusted_is_refused_though_the_client_star
     assert (decision, "not trusted" in reason) == ("deny", True)
     with client.registry() as registry:
         context = client.context(registry)
-        found = servers(registry.store, registry.catalog(context).resolved, context)
+        catalog = registry.catalog(context)
+        found = servers(registry.store, catalog.resolved, context, catalog.configuration.options)
         grant(registry.store, found, context, 1)
     assert client.call(GIT, **project)[0] == ""
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-# Past its package, for the start-up of each call: the rows need nothing else of the catalog.
-from remit.catalog.rows import tools_named
+from remit.catalog import tools_named
 from remit.config import Configuration, Configurations, data_directory
 from remit.decision import (
     MCP,

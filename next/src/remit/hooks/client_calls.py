@@ -38,8 +38,8 @@ from remit.decision import (
     served_name,
     server_name,
     server_rows,
+    tool_refusal,
 )
-from remit.decision.agents import tool_refusal  # past the interface: all else of it is loaded already
 from remit.hooks.event import Event
 
 _SOURCES = {  # how a client names the file in which it found a server
