@@ -158,7 +158,7 @@ def _runtime(command: str, cwd: str, search_path: str, home: str) -> Iterator[st
         if not interpreter:
             return
         is_env = os.path.basename(interpreter[0]) == "env" and len(interpreter) > 1
-        command = next(word for word in interpreter[1:] if word != "-S") if is_env else interpreter[0]
+        command = next((word for word in interpreter[1:] if word != "-S"), "") if is_env else interpreter[0]
 
 
 def _prefix(program: str, home: str) -> str:
