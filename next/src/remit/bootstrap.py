@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
+    from remit.files import ChangeJournal
     from remit.gateway import Gateway
     from remit.upstream import Launcher, OnList, UpstreamPool
 
@@ -74,6 +75,13 @@ def open_upstreams() -> "Launcher":
 
     machine = this_machine()
     return LocalLauncher(machine.variables, machine.home, data_directory(machine))
+
+
+def open_journal() -> "ChangeJournal":
+    """Open the journal of the changes that commands made to files."""
+    from remit.files import ChangeJournal
+
+    return ChangeJournal(os.path.join(data_directory(this_machine()), "changes"), clock)
 
 
 def old_store() -> str | None:

@@ -162,6 +162,22 @@ def test_a_shell_that_never_asks_is_one_note(remit: CommandLine) -> None:
     assert [item for item in checks(remit) if item[0] == "shell"] == [("shell", None)]
 
 
+def test_what_weakens_an_install_is_an_error_with_its_fix(remit: CommandLine) -> None:
+    path = remit.mine(git=STDIO)
+    _install(remit)
+    assert [item for item in findings(remit) if item["severity"] == "error"] == []
+    settings = remit.home / ".claude/settings.json"
+    remit.write(settings, {**json.loads(settings.read_text()), "disableAllHooks": True})
+    entries = json.loads(path.read_text())
+    del entries["mcpServers"]["remit"]
+    remit.write(path, entries)
+
+    reasons = " ".join(item["reason"] for item in findings(remit) if item["check"] == "install")
+    assert "Remit's hooks are off here" in reasons
+    assert "Remit is not loaded here" in reasons
+    assert remit("doctor").code == 1
+
+
 def test_an_agent_learns_of_the_gateways_of_its_project_only() -> None:
     running = [
         {"endpoints": [{"directory": path}]} for path in ("/code/shop", "/code/shop/app", "/code/shopping")
