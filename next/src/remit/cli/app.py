@@ -53,9 +53,7 @@ COMMANDS = {  # in the order of the help and the reference
     "logout": Entry("remit.cli.login:logout", _SET_UP, "Sign out of a remote server."),
     "serve": Entry("remit.cli.serve:serve", _RUN, "Serve the available tools as one MCP server."),
     "context": Entry("remit.cli.context:context", _SCRIPTS, "Print what an agent gets at session start."),
-    "inspect": Entry(
-        "remit.cli.inspect:inspect", _SCRIPTS, "Find tool definitions that steer the model."
-    ),
+    "inspect": Entry("remit.cli.inspect:inspect", _SCRIPTS, "Find tool definitions that steer the model."),
     "memory": Entry("remit.cli.memory:memory", _SCRIPTS, "Switch project memory on or off, and read it."),
     "names": Entry(
         "remit.cli.names:names", _SCRIPTS, "Show or generate the tool names of a program's commands."

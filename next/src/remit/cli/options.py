@@ -80,7 +80,12 @@ class Moment(click.ParamType[int]):
 
 
 _PROJECT = click.option(
-    "-C", "--project", "directory", metavar="DIR", default=".", help="The directory; default: the current one."
+    "-C",
+    "--project",
+    "directory",
+    metavar="DIR",
+    default=".",
+    help="The directory; default: the current one.",
 )
 _CLIENT = click.option(
     "--client",
@@ -164,7 +169,9 @@ def name_change(command: str) -> None:
     click.get_current_context().meta[CHANGE] = command
 
 
-def known_names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def known_names(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
     """Complete the name of a tool or server that is known in the selected directory."""
     from click.shell_completion import CompletionItem  # only shells need it
 
