@@ -4,20 +4,27 @@ import os
 import time
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from remit.catalog import JoinedConfigurations, Registry
-from remit.clients import InstallLevel, Scanner, load_record, read_edits, record_path
+from remit.clients import CLIENTS, InstallLevel, Scanner, load_record, read_edits, record_path
 from remit.config import data_directory
-from remit.decision import Face
+from remit.decision import CLIENT_TITLES, Face
 from remit.errors import FileChangeError
 from remit.files import Machine, this_machine
-from remit.store import open_store
+from remit.store import Store, open_store
 
+TYPE_CHECKING = False  # type checkers recognize the name; hooks load this module
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from typing import Any
+
+    from remit.files import ChangeJournal
+    from remit.gateway import Gateway
     from remit.memory import Memory
+    from remit.upstream import Launcher, OnList, UpstreamPool
 
 _STORE, _OLD_STORE = "remit.sqlite", "remit.db"
+_OF_CLIENTS = ("CLAUDE_CODE_", "CLAUDE_PLUGIN_")  # variables of clients for their own children
 _FACES = {InstallLevel.FULL: Face.GATEWAY, InstallLevel.HOOKS: Face.GUARDED}
 
 
@@ -26,15 +33,15 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def store_path(machine: Machine) -> str:
+def store_path() -> str:
     """Return the path of this user's database."""
-    return os.path.join(data_directory(machine), _STORE)
+    return os.path.join(data_directory(this_machine()), _STORE)
 
 
 def open_registry() -> Registry:
     """Open the registry of this user."""
     machine = this_machine()
-    store = open_store(store_path(machine))
+    store = open_store(store_path())
     scanner = Scanner(store, machine, clock, read_edits=read_edits)
     configurations = JoinedConfigurations(store, machine, clock)
 
@@ -56,26 +63,27 @@ def face_of(client: str, machine: Machine) -> Face:
     return Face.CLIENT
 
 
-def installed_clients(clients: Collection[str]) -> list[str]:
-    """Select the clients that Remit is installed in."""
+def installed_clients() -> Collection[str]:
+    """Return the clients that Remit is installed in, by this user or the administrator."""
     machine = this_machine()
-    paths = {client: record_path(client, machine) for client in clients}
-    managed = {client: record_path(client, machine, is_managed=True) for client in clients}
-    return [client for client in clients if any(map(os.path.exists, (paths[client], managed[client])))]
+    records = [(client, record_path(client, machine, is_managed=False)) for client in CLIENT_TITLES]
+    records += [(client, record_path(client, machine, is_managed=True)) for client in CLIENT_TITLES]
+    return {client for client, path in records if os.path.exists(path)}
 
 
-def old_store() -> str | None:
-    """Say that an earlier database stays unused, before a new one is made; None without one."""
+def open_upstreams() -> "Launcher":
+    """Open what starts servers on this machine."""
+    from remit.upstream import LocalLauncher  # few commands start servers
+
     machine = this_machine()
-    path = os.path.join(data_directory(machine), _OLD_STORE)
-    if os.path.exists(store_path(machine)) or not os.path.exists(path):
-        return None
-    return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+    return LocalLauncher(machine.variables, machine.home, data_directory(machine))
 
 
-def running_gateways() -> list[Mapping[str, Any]]:
-    """List the gateways that run for this user."""
-    return []
+def open_journal() -> "ChangeJournal":
+    """Open the journal of the changes that commands made to files."""
+    from remit.files import ChangeJournal
+
+    return ChangeJournal(os.path.join(data_directory(this_machine()), "changes"), clock)
 
 
 @contextmanager
@@ -93,8 +101,56 @@ def open_memory(directory: str = ".") -> "Generator[Memory]":
     workspace = locate(directory)
     with open_registry() as registry:
         embeddings = registry.config.current(workspace).embeddings
-    store = open_store(store_path(this_machine()), durable=True)
+    store = open_store(store_path(), durable=True)
     try:
         yield open_memory_of(store, open_model(*embeddings), workspace)
     finally:
         store.close()
+
+
+def old_store() -> str | None:
+    """Say that an earlier database stays unused, before a new one is made; None without one."""
+    machine = this_machine()
+    path = os.path.join(data_directory(machine), _OLD_STORE)
+    if os.path.exists(store_path()) or not os.path.exists(path):
+        return None
+    return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+
+
+def running_gateways() -> "list[Mapping[str, Any]]":
+    """List the gateways that run for this user."""
+    from remit.gateway import running_gateways as read
+
+    return read(data_directory(this_machine()))
+
+
+def open_gateway() -> "Gateway":
+    """Put a gateway of this user together; `async with` starts it."""
+    from remit.gateway import Gateway, Parts  # few commands serve
+
+    machine = this_machine()
+    data = data_directory(machine)
+
+    def open_servers(on_list: "OnList") -> "AbstractAsyncContextManager[UpstreamPool]":
+        from remit.upstream import LocalLauncher, open_pool
+
+        launcher = LocalLauncher(machine.variables, machine.home, data, _is_of_client)
+        return open_pool(launcher, on_list=on_list)
+
+    def open_durable_store() -> Store:
+        return open_store(os.path.join(data, "remit.sqlite"), durable=True)
+
+    return Gateway(
+        Parts(
+            open_registry=open_registry,
+            open_pool=open_servers,
+            data_directory=data,
+            clock=clock,
+            open_durable_store=open_durable_store,
+        )
+    )
+
+
+def _is_of_client(variable: str) -> bool:
+    """Return whether a client sets a variable for its own children."""
+    return variable.startswith(_OF_CLIENTS) or any(variable in client.markers for client in CLIENTS.values())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from remit.cli.doctor.findings import Finding
     from remit.clients import ClientPresence
     from remit.decision import Declaration, Key
+    from remit.hooks import PruneProposal, ToolUse, UsageReport
     from remit.search import DiscoveryText, SearchResults
     from remit.states import StateReport
     from remit.store import Call, Changes, Problem
@@ -309,3 +310,48 @@ def servers(listed: Iterable[ToolDecision], context: Context) -> list[Shape]:
         for tool, decision in items
         if tool.kind is Kind.MCP_SERVER and tool.status not in (Status.STALE, Status.UNSERVED)
     ]
+
+
+def usage(found: "UsageReport", cost: "RequestCost", context: Context) -> Shape:
+    """Describe the used and unused tools of a project."""
+    return {
+        **asked_for(context),
+        "request_tokens": request_tokens(cost),
+        "used": [_use(use) for use in found.used],
+        "unused": [_use(use) for use in found.unused],
+        "unused_tokens": found.unused_tokens,
+        "sessions": [
+            {
+                "session_id": session.session,
+                "started_at": moment(session.started_at),
+                "ended_at": moment(session.ended_at),
+                "calls": session.calls,
+                "failures": session.failures,
+                "tools": session.tools,
+            }
+            for session in found.sessions
+        ],
+    }
+
+
+def _use(use: "ToolUse") -> Shape:
+    tool = use.tool
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "server": tool.server,
+        "scope": tool.scope,
+        "status": _status(tool),
+        "tokens": tool.tokens,
+        "uses": use.uses,
+        "failures": use.failures,
+        "last_used_at": _moment(use.last_used_at),
+        "mean_ms": None if use.mean_ms is None else round(use.mean_ms),
+    }
+
+
+def proposals(found: "Sequence[PruneProposal]", file: str, context: Context) -> Shape:
+    """Describe what to disable, and the file that would say so."""
+    names = [proposal.name for proposal in found]
+    listed = [proposal._asdict() for proposal in found]
+    return {**asked_for(context), "file": file, "names": names, "proposals": listed}

@@ -45,8 +45,8 @@ def calls(
 ) -> None:
     """Show what agents called here, newest first.
 
-    TEXT is part of a tool's name. Refused calls are listed, too, with what refused them; arguments and results
-    are never recorded.
+    TEXT is part of a tool's name. Refused calls are listed, too, with what refused them; arguments and
+    results are never recorded.
     """
     agent = "" if caller == _MAIN else caller
     query = CallQuery(text=text, agent=agent, outcome=outcome, since=since, limit=limit)

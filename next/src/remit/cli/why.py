@@ -25,6 +25,7 @@ from remit.cli.options import (
 from remit.cli.overview import still_offered
 from remit.cli.render import Line, Span
 from remit.decision import (
+    MCP,
     Context,
     Decision,
     Declaration,
@@ -84,7 +85,7 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
         render.data(answers.explanation(explained, lines, obstacle, allow_step(explained), catalog))
     else:
         render.problems(problems, lambda path: shorten(path, context))
-        render.out(why_lines(explained, context, obstacle))
+        render.out(why_lines(explained, obstacle))
         render.out(elsewhere_lines(explained.elsewhere, copies, context))
         if offered and not explained.decision.is_available:
             render.out(_not_enforced(context))
@@ -143,9 +144,7 @@ def _is_server_of(row: Tool, tool: Tool) -> bool:
     )
 
 
-def why_lines(
-    explained: "Explanation", context: Context, obstacle: "Obstacle | None" = None
-) -> Iterator[Line]:
+def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> Iterator[Line]:
     """Write the decision, what changes it, and where else the name is declared."""
     decision, tool = explained.decision, explained.tool
     if tool is None:
@@ -156,7 +155,7 @@ def why_lines(
         yield (
             (f"{explained.name}: ", "title"),
             (f"{decision.verdict}", style),
-            (f", {decision.full_reason}", ""),
+            (f", {decision.full_reason}{'' if obstacle is None else f', but {obstacle.reason}'}", ""),
         )
         if explained.is_assumed:
             yield _assumption(explained, tool.server or tool.name)
@@ -201,18 +200,23 @@ def _not_enforced(context: Context) -> str:
 def _unknown_reason(explained: "Explanation") -> str:
     if explained.decision.detail:
         return explained.decision.detail
-    if any(server.can_be_asked for server in explained.unasked):
+    if any(item.can_be_asked and _may_own(explained.name, item.server) for item in explained.unasked):
         return "no server listed here has it, and some were not asked yet"
     return "not known here"
 
 
 def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
-    """Name the servers that may have an unknown tool."""
-    for server in explained.unasked[:_MOST]:
-        step = f": {server.step}" if server.step else ""
-        yield f"  the tools of `{server.label}` are not known ({server.reason}){step}"
-    if len(explained.unasked) > _MOST:
-        yield f"  and {plural(len(explained.unasked) - _MOST, 'more server')}: `remit tools --all`"
+    """Name the servers that may have an unknown tool: of a full name, only those that it could belong to."""
+    servers = [item for item in explained.unasked if _may_own(explained.name, item.server)]
+    for item in servers[:_MOST]:
+        step = f": {item.step}" if item.step else ""
+        yield f"  the tools of `{item.label}` are not known ({item.reason}){step}"
+    if len(servers) > _MOST:
+        yield f"  and {plural(len(servers) - _MOST, 'more server')}: `remit tools --all`"
+
+
+def _may_own(name: str, server: Tool) -> bool:
+    return not name.startswith(MCP) or any(is_covered(form, server.name) for form in spellings(name))
 
 
 def _assumption(explained: "Explanation", server: str) -> str:

@@ -25,7 +25,7 @@ _CORRECT = "correct the entry"
 
 
 def unset_variables(setup: ClientSetup) -> Iterator[Finding]:
-    """Find references to unset variables; an untrusted server is left out, because setting one hands it over."""
+    """Find references to unset variables; setting one would hand it to a server that is not trusted."""
     untrusted = setup.untrusted
     for item in setup.started:
         if item.key in setup.unready and item.key not in setup.absent and item.key not in untrusted:

@@ -50,7 +50,8 @@ def pending_definitions(setup: ClientSetup) -> Iterator[Finding]:
             Severity.WARNING,
             "definition",
             reason=f"{name}: {item.reason}",
-            fix=f"`remit trust` shows the change; `remit trust {shlex.quote(item.accepting_name)}` accepts it",
+            fix="`remit trust` shows the change, and "
+            f"`remit trust {shlex.quote(item.accepting_name)}` accepts it",
         )
 
 
