@@ -71,7 +71,7 @@ async def test_templates_without_a_scheme_catch_nothing(world: World) -> None:
 
 
 async def test_an_unknown_prompt_waits_for_the_servers_that_are_being_asked(world: World) -> None:
-    world.server("slow", prompts=[{"name": "greet"}], slow=2)
+    world.server("slow", prompts=[{"name": "greet"}], slow=0.5)
     async with served(world) as client:
         assert (await client.request("prompts/get", name="slow__greet"))["description"] == "slow says greet"
 
