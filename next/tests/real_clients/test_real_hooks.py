@@ -1,4 +1,4 @@
-"""Hooks in the real Claude Code: refusals with their rule, missing permissions, counts, the session's text."""
+"""Hooks in the real Claude Code: refusals with their rule, missing permissions, counts, the text at start."""
 
 import json
 import time
