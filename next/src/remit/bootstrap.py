@@ -2,11 +2,12 @@
 
 import os
 import time
+from collections.abc import Collection, Mapping
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import CLIENTS, InstallLevel, Scanner, load_record, read_edits, record_path
 from remit.config import data_directory
-from remit.decision import Face
+from remit.decision import CLIENT_TITLES, Face
 from remit.errors import FileChangeError
 from remit.files import Machine, this_machine
 from remit.store import Store, open_store
@@ -14,10 +15,12 @@ from remit.store import Store, open_store
 TYPE_CHECKING = False  # type checkers recognize the name; hooks load this module
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
+    from typing import Any
 
     from remit.gateway import Gateway
-    from remit.upstream import OnList, UpstreamPool
+    from remit.upstream import Launcher, OnList, UpstreamPool
 
+_STORE, _OLD_STORE = "remit.sqlite", "remit.db"
 _OF_CLIENTS = ("CLAUDE_CODE_", "CLAUDE_PLUGIN_")  # variables of clients for their own children
 _FACES = {InstallLevel.FULL: Face.GATEWAY, InstallLevel.HOOKS: Face.GUARDED}
 
@@ -27,10 +30,15 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def store_path() -> str:
+    """Return the path of this user's database."""
+    return os.path.join(data_directory(this_machine()), _STORE)
+
+
 def open_registry() -> Registry:
     """Open the registry of this user."""
     machine = this_machine()
-    store = open_store(os.path.join(data_directory(machine), "remit.sqlite"))
+    store = open_store(store_path())
     scanner = Scanner(store, machine, clock, read_edits=read_edits)
     configurations = JoinedConfigurations(store, machine, clock)
 
@@ -50,6 +58,38 @@ def face_of(client: str, machine: Machine) -> Face:
         if record is not None:
             return _FACES.get(record.level, Face.CLIENT)
     return Face.CLIENT
+
+
+def installed_clients() -> Collection[str]:
+    """Return the clients that Remit is installed in, by this user or the administrator."""
+    machine = this_machine()
+    records = [(client, record_path(client, machine, is_managed=False)) for client in CLIENT_TITLES]
+    records += [(client, record_path(client, machine, is_managed=True)) for client in CLIENT_TITLES]
+    return {client for client, path in records if os.path.exists(path)}
+
+
+def open_upstreams() -> "Launcher":
+    """Open what starts servers on this machine."""
+    from remit.upstream import LocalLauncher  # few commands start servers
+
+    machine = this_machine()
+    return LocalLauncher(machine.variables, machine.home, data_directory(machine))
+
+
+def old_store() -> str | None:
+    """Say that an earlier database stays unused, before a new one is made; None without one."""
+    machine = this_machine()
+    path = os.path.join(data_directory(machine), _OLD_STORE)
+    if os.path.exists(store_path()) or not os.path.exists(path):
+        return None
+    return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+
+
+def running_gateways() -> "list[Mapping[str, Any]]":
+    """List the gateways that run for this user."""
+    from remit.gateway import running_gateways as read
+
+    return read(data_directory(this_machine()))
 
 
 def open_gateway() -> "Gateway":
