@@ -1,18 +1,31 @@
-"""Puts the parts together for this machine and this user."""
+"""Puts the parts together for this machine and this user; each is imported late, so a command loads only its own."""
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog import JoinedConfigurations, Registry
-from remit.clients import Scanner
+from remit.clients import Scanner, read_edits, record_path
 from remit.config import data_directory
+from remit.decision import Face, ToolDecision, Verdict
 from remit.files import this_machine
+from remit.memory import with_own_server
 from remit.store import open_store
+
+if TYPE_CHECKING:
+    from remit.clients import Installer
+    from remit.config import ConfigKey, ServerOptions
+    from remit.decision import Context, Declaration, Tool
+    from remit.files import ChangeJournal
+    from remit.memory import Memory
+    from remit.upstream import LocalLauncher, TokenStore, Upstream
 
 _STORE = "remit.sqlite"
 _OLD_STORE = "remit.db"
+_CLAUDE_CODE = "claude-code"  # the client with copies of rules
 
 
 def clock() -> int:
@@ -26,17 +39,54 @@ def store_path() -> str:
 
 
 def open_registry() -> Registry:
-    """Open the registry of this user."""
+    """Open the registry of this user.
+
+    Raises:
+        StoreError: the database cannot be used.
+    """
     machine = this_machine()
     store = open_store(store_path())
-    configurations = JoinedConfigurations(store, machine, clock)
-    return Registry(store, machine, clock, Scanner(store, machine, clock), configurations)
+    scanner = Scanner(store, machine, clock, with_own_server, read_edits=read_edits)
+    configurations = JoinedConfigurations(store, machine, clock, extra_keys=_extra_keys)
+    return Registry(store, machine, clock, scanner, configurations, face_of=face_of)
+
+
+def _extra_keys() -> "Iterator[ConfigKey]":
+    """Yield the keys of installed extensions; asked for only when a file has an unknown key."""
+    from remit.extensions import extensions
+
+    for extension in extensions():
+        yield from extension.keys
+
+
+def face_of(client: str) -> Face:
+    """Tell who starts a client's servers, from the install records."""
+    levels = {"full": Face.GATEWAY, "hooks": Face.GUARDED}
+    return levels.get(_installs().get(client, ""), Face.CLIENT)
+
+
+def installed_clients() -> Collection[str]:
+    """Return the clients that Remit is installed in, by this user or the administrator."""
+    return _installs()
 
 
 @cache
-def installed_clients() -> Collection[str]:
-    """Return the clients that Remit is installed in."""
-    return ()
+def _installs() -> Mapping[str, str]:
+    """Return the level of each install; a record that cannot be read counts as a whole one."""
+    import json
+
+    machine, levels = this_machine(), dict[str, str]()
+    paths = [record_path("", machine, is_managed=is_managed) for is_managed in (True, False)]
+    for folder in map(os.path.dirname, paths):
+        with suppress(OSError):
+            for name in sorted(os.listdir(folder)):
+                client, ending = os.path.splitext(name)
+                if ending == ".json":
+                    levels[client] = "full"
+                    with suppress(OSError, ValueError, AttributeError):
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            levels[client] = json.load(file).get("level", "full")
+    return levels
 
 
 def old_store() -> str | None:
@@ -45,3 +95,163 @@ def old_store() -> str | None:
     if os.path.exists(store_path()) or not os.path.exists(path):
         return None
     return f"note: {path} is not used any more; its trust, approvals and memory are not taken over"
+
+
+def open_journal() -> "ChangeJournal":
+    """Open the journal of the changes that commands made to files."""
+    from remit.files import ChangeJournal
+
+    return ChangeJournal(os.path.join(data_directory(this_machine()), "changes"), clock)
+
+
+@contextmanager
+def open_memory(directory: str = ".") -> "Generator[Memory]":
+    """Open the memory of a directory's repository.
+
+    Raises:
+        NotFoundError: the directory does not exist.
+        StoreError: the database cannot be used.
+    """
+    from remit.files import locate
+    from remit.memory import open_memory as open_memory_of
+    from remit.search import open_model
+
+    workspace = locate(directory)
+    with open_registry() as registry:
+        embeddings = registry.config.current(workspace).embeddings
+    store = open_store(store_path(), durable=True)
+    try:
+        yield open_memory_of(store, open_model(*embeddings), workspace)
+    finally:
+        store.close()
+
+
+def open_upstreams() -> "LocalLauncher":
+    """Return what starts servers with the variables of this process."""
+    from remit.upstream import LocalLauncher
+
+    machine = this_machine()
+    return LocalLauncher(machine.variables, machine.home, data_directory(machine))
+
+
+def open_login() -> "tuple[LocalLauncher, TokenStore]":
+    """Return what reaches a remote server, and where its tokens are."""
+    from remit.upstream import open_token_store
+
+    return open_upstreams(), open_token_store(data_directory(this_machine()))
+
+
+def upstreams(registry: Registry, context: "Context") -> "dict[Declaration, Upstream]":
+    """Return the servers that may be started, by their declarations; a lock or a definition may hold them."""
+    from remit.upstream import make_upstreams
+
+    context = context._replace(face=Face.GATEWAY)
+    catalog = registry.catalog(context)
+    rows = [
+        ToolDecision(tool, decision._replace(verdict=Verdict.VISIBLE)) if tool.held is not None else item
+        for item in registry.tools(context)
+        for tool, decision in [item]
+    ]
+
+    def options(declaration: "Declaration") -> "ServerOptions":
+        is_projects = declaration.project_hash is not None
+        return catalog.configuration.options(
+            declaration.server or "", declaration.plugin, is_projects=is_projects
+        )
+
+    trusted = registry.store.trust.entries(context.workspace)
+    made = make_upstreams(catalog.resolved, rows, context, options, trusted, catalog.offers)
+    declared = {item.declaration.key: item.declaration for item in catalog.resolved}
+    return {declared[key]: upstream for key, upstream in made.items()}
+
+
+class ServerListing(NamedTuple):
+    """A server that was asked for its tools."""
+
+    tool: "Tool"  # its row
+    tools: int = 0
+    seconds: float = 0.0
+    failure: str | None = None
+    hint: str | None = None
+
+
+def refresh_servers(
+    registry: Registry,
+    context: "Context",
+    labels: Collection[str] | None,
+    on_listing: Callable[[ServerListing], object],
+    *,
+    deadline: float | None = None,
+) -> list[ServerListing]:
+    """Ask servers for their tools, side by side, and keep the answers; None: all that may be started."""
+    from dataclasses import replace
+
+    from remit.trust import OtherTools, PreparedList
+    from remit.upstream import Progress, refresh
+
+    rows = {item.tool.key: item.tool for item in registry.tools(context)}
+    chosen = {
+        upstream.key: (declaration, upstream if deadline is None else replace(upstream, deadline=deadline))
+        for declaration, upstream in upstreams(registry, context).items()
+        if declaration.key in rows and (labels is None or any(map(declaration.is_called, labels)))
+    }
+    listings: list[ServerListing] = []
+
+    def keep(progress: Progress) -> None:
+        declaration, offer = chosen[progress.upstream.key][0], progress.offer
+        prepared = PreparedList(declaration, offer)
+        known = registry.store.listings.known(declaration, prepared.digests, context.workspace)
+        prepared.inspect(known, OtherTools(*registry.store.listings.names(context.workspace)))
+        prepared.keep(registry.store, context.workspace, clock())
+        failure = offer.failure
+        listings.append(
+            ServerListing(
+                rows[declaration.key],
+                len(offer.tools),
+                offer.seconds,
+                None if failure is None else failure.reason,
+                None if failure is None else failure.hint,
+            )
+        )
+        on_listing(listings[-1])
+
+    refresh([upstream for _, upstream in chosen.values()], open_upstreams(), keep)
+    return listings
+
+
+def open_installer(*, is_managed: bool = False) -> "Installer":
+    """Open what installs Remit in clients: for this user, or for every user of the machine."""
+    from remit.clients import Installer, environment_of, managed_environment
+    from remit.config import machine_path
+    from remit.installation import own_command
+
+    machine = this_machine()
+    if is_managed:
+        environment = managed_environment(machine.variables)
+    else:
+        data = data_directory(machine)
+        environment = environment_of(machine.home, data, machine_path(machine), machine.variables)
+    return Installer(machine, own_command, environment, clock=clock, is_managed=is_managed)
+
+
+def refresh_copies(registry: Registry, context: "Context") -> bool:
+    """Bring the copies of rules in Claude Code's files in step with the rules; whether any changed.
+
+    What Remit wrote follows from the rules, so the journal of changes does not hold it.
+
+    Raises:
+        FileChangeError: a file cannot be read or written.
+        InstallError: a file cannot be Remit's to change.
+    """
+    from remit.files import observing
+    from remit.wanted import wanted, wanted_of_project
+
+    if _CLAUDE_CODE not in _installs():
+        return False
+    installer = open_installer()
+    here = registry.at(context.workspace.dir, _CLAUDE_CODE)
+    directories = [*installer.projects(_CLAUDE_CODE), here.workspace.dir]
+    with observing(lambda _: None):
+        changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
+        own = wanted_of_project(registry, here)
+        return installer.refresh(_CLAUDE_CODE, own, here.workspace.project) or changed
