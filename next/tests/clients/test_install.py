@@ -4,14 +4,16 @@ import json
 import os
 import random
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.clients import CLIENTS, InstallLevel, Wanted, load_record, record_path
-from remit.decision import Tool
+from remit.decision import Kind, Scope, Tool
 from remit.errors import FileChangeError, InstallError
 from remit.files import Edit, Format, apply_edits, change_file, observing
 from support.git import git
@@ -19,7 +21,7 @@ from support.installs import Home
 
 FULL, HOOKS, CONTEXT = InstallLevel.FULL, InstallLevel.HOOKS, InstallLevel.CONTEXT
 CODE, NOTHING = "claude-code", Wanted()
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "model": "opus",
     "hooks": {"Stop": [{"hooks": []}]},
     "permissions": {"deny": ["WebFetch"]},
@@ -176,6 +178,19 @@ def test_an_item_that_was_there_before_stays_its_owners(home: Home) -> None:
     assert home.json("home/.claude/settings.json") == SETTINGS
 
 
+def test_files_and_folders_that_an_install_made_go_with_it_whatever_came_in_between(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.installer().install(CODE, FULL, NOTHING)
+    content = home.json("home/.claude/settings.json")
+    home.write("home/.claude/settings.json", {**content, "model": "opus"})
+    assert home.installer().refresh(CODE, RULES)
+    content = home.json("home/.claude/settings.json")
+    del content["model"]
+    home.write("home/.claude/settings.json", content)
+    home.installer().uninstall(CODE)
+    assert list(home.home.iterdir()) == []
+
+
 def test_another_server_of_our_name_is_not_replaced(home: Home) -> None:
     home.write("home/.claude.json", {"mcpServers": {"remit": {"command": "other"}}})
     before = home.files()
@@ -184,7 +199,10 @@ def test_another_server_of_our_name_is_not_replaced(home: Home) -> None:
     assert home.files() == before
 
 
-def test_without_a_record_our_entries_are_recognized_from_any_environment(home: Home) -> None:
+@pytest.mark.parametrize("is_repaired", [False, True])
+def test_without_a_record_our_entries_are_recognized_from_any_environment(
+    home: Home, is_repaired: bool
+) -> None:
     before = {name: json.loads(text) for name, text in FILES[CODE].items()}
     home.installer().install(CODE, FULL, NOTHING)
     os.unlink(record_path(CODE, home.machine))
@@ -196,6 +214,9 @@ def test_without_a_record_our_entries_are_recognized_from_any_environment(home: 
     mine = {"hooks": [{"type": "command", "command": "remit hook"}]}
     content["hooks"]["Stop"].append(mine)
     home.write("home/.claude/settings.json", content)
+    if is_repaired:
+        home.installer().install(CODE, FULL, NOTHING)
+        assert home.json("home/.claude.json")["mcpServers"]["remit"]["command"] == "/opt/remit"
     home.installer().uninstall(CODE)
     assert home.json("home/.claude.json") == before[".claude.json"]
     after = home.json("home/.claude/settings.json")
@@ -233,9 +254,13 @@ def test_a_blank_file_is_filled_and_blank_again(home: Home, blank: str) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [{"skillOverrides": {"x": "no"}}, {"hooks": {"Stop": [{"matcher": []}]}}, {"permissions": {"allow": 1}}],
+    [
+        '{"skillOverrides": {"x": "no"}}',
+        '{"hooks": {"Stop": [{"matcher": []}]}}',
+        '{"permissions": {"allow": 1}}',
+    ],
 )
-def test_settings_that_the_client_would_ignore_as_a_whole_are_refused(home: Home, fault: object) -> None:
+def test_settings_that_the_client_would_ignore_as_a_whole_are_refused(home: Home, fault: str) -> None:
     home.write("home/.claude/settings.json", fault)
     before = home.files()
     with pytest.raises(FileChangeError, match="ignores the whole file"):
@@ -301,6 +326,17 @@ def test_a_new_rule_reaches_the_clients_own_rules_and_the_matcher(home: Home) ->
     assert (home.home / ".claude/settings.json").read_text() == FILES[CODE][".claude/settings.json"]
 
 
+def test_sessions_that_start_together_do_not_take_each_others_rules_for_the_users(home: Home) -> None:
+    home.installer().install(CODE, FULL, NOTHING)
+    with ThreadPoolExecutor(4) as sessions:
+        started = [sessions.submit(home.installer().refresh, CODE, RULES) for _ in range(8)]
+        changed = [session.result() for session in started]
+    assert changed.count(True) == 1
+    assert home.installer().refresh(CODE, NOTHING)
+    home.installer().uninstall(CODE)
+    assert (home.home / ".claude/settings.json").read_text() == FILES[CODE][".claude/settings.json"]
+
+
 def test_another_configuration_changes_nothing_of_an_install(home: Home) -> None:
     home.installer().install(CODE, FULL, RULES)
     assert not home.installer("/other/remit.toml").refresh(CODE, NOTHING)
@@ -310,6 +346,8 @@ def test_a_projects_rules_go_into_its_own_settings_and_out_with_the_install(home
     before = home.files()
     installer = home.installer()
     installer.install(CODE, FULL, NOTHING)
+    assert not installer.refresh(CODE, NOTHING, home.project)
+    assert not (home.root / "data/installs/projects").exists()
     assert installer.refresh(CODE, RULES, home.project)
     assert "Bash" in home.json("shop/.claude/settings.local.json")["permissions"]["deny"]
     assert load_record(record_path(CODE, home.machine, project=home.project)) is not None
@@ -365,7 +403,13 @@ def test_an_old_record_is_taken_back_to_the_byte(home: Home, is_repaired: bool) 
         ]
         digests = {"before": edited.before, "after": edited.after, "steps": edited.steps, "keys": keys}
         files.append({"path": path, "format": "json", "new": False, "made": [], **digests})
-    ground = {"home": str(home.home), "data": None, "configuration": None, "variables": {}, "store": None}
+    ground: dict[str, object] = {
+        "home": str(home.home),
+        "data": None,
+        "configuration": None,
+        "variables": {},
+        "store": None,
+    }
     record = {"version": 2, "client": CODE, "at": 1, "ground": ground, "files": files}
     home.write("data/installs/claude-code.json", record)
     if is_repaired:
@@ -381,8 +425,7 @@ def test_the_clients_own_files_read_as_their_user_wrote_them(home: Home) -> None
     home.write("home/.claude.json", {**STATE, "projects": {str(home.shop): {}}})
     home.write("home/.claude/settings.json", {})
     before = home.read()
-    hidden = [item for item in before.declarations if item.name == "polish"]
-    skill = Tool(*hidden[0].key)
+    skill = Tool(CODE, Kind.SKILL, Scope.GLOBAL, None, None, None, None, "polish")
     served = [item for item in before.declarations if item.server == "git"]
     home.installer().install(CODE, FULL, RULES._replace(hidden=[skill], served=served, declared=served))
     assert home.json("home/.claude/settings.json")["deniedMcpServers"] == [{"serverCommand": ["g"]}]

@@ -320,11 +320,9 @@ def test_the_administrators_files_are_for_every_user_and_name_none(home: Home) -
     "before",
     [
         {},
+        {"claude-code/managed-settings.json": '{\n\t"permissions": {"deny": []}\n}\n'},
         {
-            "claude-code/managed-settings.json": '{\n\t"permissions": {"deny": ["WebFetch"]},\n\t"hooks": {}\n}\n'
-        },
-        {
-            "claude-code/managed-mcp.json": '{"mcpServers": {"corp": {"command": "c"}}}',
+            "claude-code/managed-mcp.json": '{"mcpServers": {}}',
             "remit/remit.toml": "#\n",
         },
     ],

@@ -1,8 +1,6 @@
 """An install in the real Claude Code: what its model is sent and may do, without Remit and with it broken."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,47 +8,11 @@ import pytest
 
 from remit.clients import InstallLevel, Wanted
 from remit.decision import Kind, Scope, Tool
-from support.installs import Home
-from support.real_claude import Call, Run, run_claude
+from support.real_claude import Call, Run
+from support.real_machine import Machine, tools
 from support.servers import recorded
 
 FULL, NOTHING = InstallLevel.FULL, Wanted()
-
-
-class Machine(Home):
-    """A user with a server, a skill, a command and an agent, who trusts a repository."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.machine = self.machine._replace(variables={"REMIT_HOME": str(self.root / "data")}, root="")
-        subprocess.run(["git", "init", "-q"], cwd=self.shop, check=True)
-        definitions = self.write(
-            "tools.json", {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}
-        )
-        self.server = {"command": sys.executable, "args": [recorded.__file__, str(definitions)]}
-        state = {
-            "mcpServers": {"press": self.server},
-            "projects": {str(self.shop): {"hasTrustDialogAccepted": True}},
-        }
-        self.write("home/.claude.json", state)
-        self.write("home/.claude/settings.json", {"permissions": {"allow": ["mcp__press", "Bash", "Skill"]}})
-        for name, folder in (("polish", "skills/polish/SKILL"), ("sweep", "commands/sweep")):
-            self.write(
-                f"home/.claude/{folder}.md", f"---\nname: {name}\ndescription: to {name} it\n---\nDo.\n"
-            )
-        self.write(
-            "home/.claude/agents/warden.md", "---\nname: warden\ndescription: to watch it\n---\nWatch.\n"
-        )
-
-    def session(self, *plan: Call, cwd: Path | None = None) -> Run:
-        return run_claude(
-            self.home, cwd or self.shop, plan=plan, env={"ENABLE_TOOL_SEARCH": "false"}, extra=()
-        )
-
-    def claude(self, *words: str) -> subprocess.CompletedProcess[str]:
-        variables = {"PATH": os.environ["PATH"], "HOME": str(self.home), "DISABLE_AUTOUPDATER": "1"}
-        command = [os.environ["REMIT_TEST_CLAUDE"], *words]
-        return subprocess.run(command, cwd=self.shop, env=variables, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -58,15 +20,11 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def tools(name: str) -> dict[str, object]:
-    return {"tools": [{"name": name, "inputSchema": {"type": "object"}}]}
-
-
 def tool(kind: Kind, name: str, plugin: str | None = None) -> Tool:
     return Tool("claude-code", kind, Scope.GLOBAL, None, None, None, None, name, plugin=plugin)
 
 
-HIDDEN = (tool(Kind.SKILL, "polish"), tool(Kind.SLASH_COMMAND, "/sweep"), tool(Kind.SUBAGENT, "warden"))
+HIDDEN = (tool(Kind.SKILL, "polish"), tool(Kind.SLASH_COMMAND, "/varnish"), tool(Kind.SUBAGENT, "warden"))
 
 
 def servers(run: Run) -> dict[str, str]:
@@ -78,7 +36,7 @@ def test_what_is_hidden_is_absent_and_blocks_hold_with_hooks_off(
 ) -> None:
     plan: list[Call] = [("Skill", {"skill": "polish"}), ("Skill", {"skill": "polish", "args": "all of it"})]
     before = json.dumps(machine.session().turns[0])
-    assert all(word in before for word in ("polish", "sweep", "warden"))
+    assert all(word in before for word in ("polish", "varnish", "warden"))
     wanted = Wanted(blocks=["Bash"], hidden=HIDDEN, matcher=["Bash"])
     machine.installer().install("claude-code", FULL, wanted)
     settings = machine.json("home/.claude/settings.json")
@@ -86,7 +44,7 @@ def test_what_is_hidden_is_absent_and_blocks_hold_with_hooks_off(
     run = machine.session(*plan)
     sent = json.dumps(run.turns[0])
     assert "Bash" not in run.tools
-    assert [word for word in ("polish", "sweep", "warden") if word in sent] == []
+    assert [word for word in ("polish", "varnish", "warden") if word in sent] == []
     assert len(run.results) == 2
     assert not [result for result in run.results if "Launching" in result]
 

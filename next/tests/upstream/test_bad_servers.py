@@ -5,9 +5,10 @@ import sys
 import anyio
 import pytest
 
+from remit.config import Sandbox
 from remit.decision import Launch, VariableSyntax
 from remit.errors import UpstreamError
-from remit.protocol import JsonRpcError, SessionExpiredError
+from remit.protocol import JsonRpcError, LostError, SessionExpiredError
 from remit.upstream import Health, Upstream, UpstreamPool
 from remit.upstream.failures import Remains, explain
 from remit.upstream.supervisor import pause_after
@@ -163,9 +164,6 @@ async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_
 
 
 def test_the_last_line_of_a_sandbox_is_its_failure_and_a_server_in_it_may_need_the_network() -> None:
-    from remit.protocol import LostError
-    from remit.upstream import Sandbox
-
     boxed = upstream(Launch(command="npx"), sandbox=Sandbox())
     own = explain(LostError(), boxed, Remains("starting\nbwrap: No such file\n", 1), ())
     servers = explain(LostError(), boxed, Remains("cannot download\n", 1), ())

@@ -32,8 +32,9 @@ from remit.decision import (
     identify,
     server_name,
 )
-from remit.files import ANYWHERE, Edit, FileError, Format, Machine, parse_json, read_text
-from remit.secrets import may_be_secret, redact_url
+from remit.errors import InstallError
+from remit.files import ANYWHERE, Edit, FileError, Format, Machine, is_tracked, parse_json, read_text
+from remit.secrets import may_be_secret
 from remit.text import as_list, as_object
 
 DENIED, ASKED = ("permissions", "deny"), ("permissions", "ask")
@@ -100,9 +101,17 @@ def claude_edits(
 
 
 def project_edits(wanted: Wanted, project: Project) -> list[TargetFile]:
-    """Return the file of a project's settings of the user, with the copies of the project's rules."""
-    path = project_settings(project)
-    rules = copies(wanted)
+    """Return the user's own settings in a project, with the copies of the project's rules.
+
+    Raises:
+        InstallError: git tracks the file, so it is the repository's.
+    """
+    path, rules = project_settings(project), copies(wanted)
+    if rules and is_tracked(path):
+        raise InstallError(
+            f"git tracks {path}, so Remit does not write your rules into it",
+            hint=f"run `git rm --cached {path}`, and commit that",
+        )
     guard = [_item(ASKED, rule) for rule in edit_rules(path)] if rules else []
     return [TargetFile(path, Format.JSON, [*rules, *guard])]
 
@@ -317,7 +326,7 @@ def _matcher(server: Declaration, declared: Sequence[Declaration]) -> dict[str, 
             if not same:
                 return None
     words = [launch.url] if launch.is_remote else [launch.command, *launch.args]
-    if any("$" in word or may_be_secret(word) for word in words) or redact_url(launch.url) != launch.url:
+    if any("$" in word or may_be_secret(word) for word in words):
         return None
     return {"serverUrl": launch.url} if launch.is_remote else {"serverCommand": words}
 

@@ -5,8 +5,8 @@ is saved before the file is replaced, and nothing is written where exactly the w
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
@@ -53,10 +53,10 @@ from remit.files import (
     apply_edits,
     are_in_place,
     change_file,
-    is_tracked,
+    file_lock,
     missing_directories,
-    parse_jsonc,
     parse_json,
+    parse_jsonc,
     parse_toml,
     put_back,
     read_exactly,
@@ -69,10 +69,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from remit.text import Clock
 
-# Fields of an entry that Remit writes; one with others, such as variables, is a person's.
-_OWN_FIELDS = frozenset(
-    ("command", "args", "type", "alwaysLoad", "enabled", "required", "env_vars", "source", "tools")
-)
 _PARSERS = {Format.JSON: parse_json, Format.JSONC: parse_jsonc, Format.TOML: parse_toml}
 
 
@@ -170,9 +166,9 @@ class Installer:
             InstallError: another server has Remit's name, or the file cannot be Remit's to change.
         """
         record = load_record(self._path(client, project))
-        targets = self._targets(client, level, wanted, project, self._words(client))
+        targets = self._targets(client, level, wanted, project)
         steps = _with_recorded(targets, record)
-        changes = [self._planned(target, read_exactly(target.path), record, project)[0] for target in steps]
+        changes = [self._planned(target, read_exactly(target.path), record)[0] for target in steps]
         return Plan(changes, [edit for target in targets for edit in target.edits])
 
     def install(
@@ -185,10 +181,11 @@ class Installer:
             InstallError: as of `plan`.
         """
         plan = self.plan(client, level, wanted, project)  # fails before anything is changed
-        targets = self._targets(client, level, wanted, project, self._words(client))
-        record = load_record(self._path(client, project)) or InstallRecord(client, self._clock())
-        record = record._replace(level=level, environment=self._environment)
-        return plan._replace(changes=self._sync(record, targets, project))
+        targets = self._targets(client, level, wanted, project)
+        with self._locking(path := self._path(client, project)):
+            record = load_record(path) or InstallRecord(client, self._clock())
+            record = record._replace(level=level, environment=self._environment)
+            return plan._replace(changes=self._sync(path, record, targets))
 
     def refresh(self, client: str, wanted: Wanted, project: Project | None = None) -> bool:
         """Bring an install in step with the rules; False if nothing changed, or nothing is installed.
@@ -206,9 +203,12 @@ class Installer:
             return False
         words = base.gateway.words if base.gateway is not None else ()
         targets = self._targets(client, base.level, wanted, project, words)
-        record = base if project is None else load_record(self._path(client, project))
-        record = record or InstallRecord(client, self._clock(), self._environment)
-        return any(change.is_change for change in self._sync(record, targets, project))
+        path = self._path(client, project)
+        if not os.path.exists(path) and not any(target.edits for target in targets):
+            return False
+        with self._locking(path):  # sessions may start at the same moment
+            record = load_record(path) or InstallRecord(client, self._clock(), self._environment)
+            return any(change.is_change for change in self._sync(path, record, targets))
 
     def plan_removal(self, client: str) -> Plan:
         """Return the changes that an uninstall would make.
@@ -233,15 +233,16 @@ class Installer:
         """
         done: list[PlannedChange] = []
         failures: list[InstallError] = []
-        for path, record, targets in self._removals(client):
-            for target in targets:
-                try:
-                    change, record = self._bring(path, record, target)
-                    done.append(change)
-                except InstallError as error:
-                    failures.append(error)
-            if os.path.exists(path) and not record.files:
-                save_record(path, None)
+        with self._locking(self._path(client)):
+            for path, record, targets in self._removals(client):
+                for target in targets:
+                    try:
+                        change, record = self._bring(path, record, target)
+                        done.append(change)
+                    except InstallError as error:
+                        failures.append(error)
+                if os.path.exists(path) and not record.files:
+                    save_record(path, None)
         if failures:
             raise failures[0]
         if self._is_managed:
@@ -251,25 +252,35 @@ class Installer:
             remove_empty([folder, os.path.dirname(folder)])
         return Plan(done)
 
-    def _path(self, client: str, project: Project | None = None) -> str:
-        is_managed = self._is_managed and project is None
-        return record_path(client, self._machine, is_managed=is_managed, project=project)
+    @contextmanager
+    def _locking(self, path: str) -> Generator[None]:
+        """Hold a record's lock, so two processes do not take each other's edits for a person's."""
+        try:
+            with nullcontext() if self._is_managed else file_lock(path):
+                yield
+        except OSError as error:
+            raise FileChangeError(
+                f"{path} cannot be changed: {error.strerror or error}", hint="make its directory writable"
+            ) from None
 
-    def _words(self, client: str) -> list[str]:
-        return [*self._command(), "serve", "--client", client, OPTION, self._path(client)]
+    def _path(self, client: str, project: Project | None = None) -> str:
+        return record_path(client, self._machine, is_managed=self._is_managed, project=project)
 
     def _targets(
         self,
         client: str,
         level: InstallLevel,
         wanted: Wanted,
-        project: Project | None,
-        words: Sequence[str],
+        project: Project | None = None,
+        words: Sequence[str] | None = None,
     ) -> list[TargetFile]:
+        """Return the files with the edits that they should have; `words` is the gateway's command line."""
         for variable in CLIENTS[client].locating:
             require_text(variable, self._machine.variables)
         if project is not None:
             return project_edits(wanted, project)
+        if words is None:
+            words = [*self._command(), "serve", "--client", client, OPTION, self._path(client)]
         if client == CLAUDE_CODE:
             edits = managed_edits if self._is_managed else claude_edits
             return edits(level, wanted, words, self._path(client), self._machine)
@@ -290,24 +301,21 @@ class Installer:
                 yield path, record, _with_recorded((), record)
         if os.path.exists(path := self._path(client)) or is_installed:
             return
-        targets = self._targets(client, InstallLevel.FULL, Wanted(), None, ("remit", "serve"))
+        targets = self._targets(client, InstallLevel.FULL, Wanted(), words=("remit", "serve"))
         files = [file for target in targets if (file := _recognized(target, read_exactly(target.path)))]
         if not files:
             raise InstallError(f"Remit is not installed in {self.title(client)}")
         record = InstallRecord(client, self._clock(), files=files)
         yield path, record, _with_recorded((), record)
 
-    def _sync(
-        self, record: InstallRecord, targets: Sequence[TargetFile], project: Project | None
-    ) -> list[PlannedChange]:
+    def _sync(self, path: str, record: InstallRecord, targets: Sequence[TargetFile]) -> list[PlannedChange]:
         """Bring files in step, the record first; if one fails, the earlier ones are as before."""
-        path, done = self._path(record.client, project), list[PlannedChange]()
-        before = load_record(path)
-        if project is None and record.client == CLAUDE_CODE:
+        before, done = load_record(path), list[PlannedChange]()
+        if path == self._path(CLAUDE_CODE):
             self._write_script()
         try:
             for target in _with_recorded(targets, record):
-                change, record = self._bring(path, record, target, project)
+                change, record = self._bring(path, record, target)
                 done.append(change)
         except InstallError:
             self._restore(done, path, before)
@@ -319,20 +327,20 @@ class Installer:
         return done
 
     def _bring(
-        self, path: str, record: InstallRecord, target: TargetFile, project: Project | None = None
+        self, path: str, record: InstallRecord, target: TargetFile
     ) -> tuple[PlannedChange, InstallRecord]:
         """Bring one file in step, and return the change and the new record."""
         done: list[tuple[PlannedChange, InstallRecord]] = []
 
         def change(text: str | None) -> str | None:
-            planned, edited = self._planned(target, text, record, project)
+            planned, edited = self._planned(target, text, record)
             after = record.with_file(target.path, edited)
             done.append((planned, after))
             if edited is not None and planned.is_change:
                 save_record(path, after, is_public=self._is_managed)
             return planned.after
 
-        change_file(target.path, change, is_public=self._is_managed and project is None)
+        change_file(target.path, change, is_public=self._is_managed)
         planned, after = done[-1]
         known = record.file(target.path)
         if after.file(target.path) is None and known is not None:
@@ -358,22 +366,13 @@ class Installer:
             save_record(path, left if left is not None and left.files else None, is_public=self._is_managed)
 
     def _planned(
-        self,
-        target: TargetFile,
-        text: str | None,
-        record: InstallRecord | None,
-        project: Project | None = None,
+        self, target: TargetFile, text: str | None, record: InstallRecord | None
     ) -> tuple[PlannedChange, EditedFile | None]:
         """Plan the change of a file, with its new record; None if nothing of ours is in it."""
         path, edits = target.path, target.edits
         known = None if record is None else record.file(path)
         if text is None and not edits:
             return PlannedChange(path, None, None), None
-        if edits and project is not None and is_tracked(path):
-            raise InstallError(
-                f"git tracks {path}, so Remit does not write your rules into it",
-                hint=f"run `git rm --cached {path}`, and commit that",
-            )
         try:
             _require_room(target, text)
             if known is not None and edits and are_in_place(text, target.format, edits, known):
@@ -397,20 +396,18 @@ class Installer:
 
     def _write_script(self) -> None:
         """Write the script that starts hooks; not as a change that `remit undo` would take back."""
-        path, text = (
-            script_path(self._machine, is_managed=self._is_managed),
-            script(self._machine, is_managed=self._is_managed),
-        )
+        path = script_path(self._machine, is_managed=self._is_managed)
+        text, mode = script(self._machine, is_managed=self._is_managed), 0o755 if self._is_managed else 0o700
         if self._machine.platform == "win32" or (os.access(path, os.X_OK) and read_exactly(path) == text):
             return
         temporary = f"{path}.new"
         try:
             for folder in reversed(missing_directories(path)):
                 os.mkdir(folder, 0o700)
-                os.chmod(folder, 0o755 if self._is_managed else 0o700)  # noqa: S103 - whatever the umask
+                os.chmod(folder, mode)  # whatever the umask
             with open(temporary, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.chmod(temporary, 0o755 if self._is_managed else 0o700)  # noqa: S103 - clients of all users run it
+            os.chmod(temporary, mode)
             os.replace(temporary, path)
         except OSError as error:
             raise FileChangeError(
@@ -475,7 +472,7 @@ def _recognized(target: TargetFile, text: str | None) -> EditedFile | None:
 
 
 def _is_own_entry(entry: Mapping[str, Any]) -> bool:
-    return _starts(entry, "serve") and OPTION in entry_words(entry) and entry.keys() <= _OWN_FIELDS
+    return _starts(entry, "serve") and OPTION in entry_words(entry)
 
 
 def _is_own_hook(group: object) -> bool:

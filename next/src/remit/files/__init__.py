@@ -22,7 +22,13 @@ if TYPE_CHECKING:
         put_back,
         without_edits,
     )
-    from remit.files.fingerprints import Fingerprints, fingerprint, look_at, take_fingerprints, wait_for_change
+    from remit.files.fingerprints import (
+        Fingerprints,
+        fingerprint,
+        look_at,
+        take_fingerprints,
+        wait_for_change,
+    )
     from remit.files.formats import (
         parse_commented_json,
         parse_json,

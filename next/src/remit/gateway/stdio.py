@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from remit.catalog import Registry
+from remit.config import ServerOptions
 from remit.decision import Face, Kind, Offer, Snapshot, ToolDecision
 from remit.errors import UpstreamError
 from remit.protocol import (
@@ -21,7 +22,7 @@ from remit.protocol import (
     Tasks,
 )
 from remit.store import PreparedDefinition
-from remit.upstream import LocalLauncher, ServerOptions, Upstream, UpstreamPool, make_upstreams, open_pool
+from remit.upstream import LocalLauncher, Upstream, UpstreamPool, make_upstreams, open_pool
 
 
 class _Caller:

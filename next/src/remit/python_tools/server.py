@@ -1,0 +1,183 @@
+"""Serves a registry to one MCP client on stdio."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import anyio
+
+from remit.errors import HiddenToolError, NotApprovedError
+from remit.protocol import (
+    CLIENT_LIMITS,
+    RULES,
+    SUBSCRIPTION_KEY,
+    Answer,
+    ClientEra,
+    Era,
+    ErrorCode,
+    Incoming,
+    JsonRpcError,
+    LineTransport,
+    Params,
+    Peer,
+    Pending,
+    Tasks,
+)
+from remit.python_tools.registry import ToolRegistry
+from remit.python_tools.tools import DefinedTool, error_text, result_text
+from remit.text import as_object
+
+_ASK_THE_USER = "Ask the user: only a person can change this."
+_DECLARES_STATES = "remit/states"
+_CHANGED = "notifications/tools/list_changed"
+_PAUSE = 0.5  # seconds between two looks at the states
+_Handle = Callable[[Params], Awaitable[Answer]]
+
+
+def serve(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> None:
+    """Serve on stdin and stdout until the client disconnects; what tools print goes to stderr."""
+    output = os.dup(1)
+    os.dup2(2, 1)
+    with registry:
+        asyncio.run(_serve(ToolSession(registry, name, version), output))
+
+
+async def _serve(session: "ToolSession", output: int) -> None:
+    transport = LineTransport(0, output)
+    async with Tasks() as tasks:
+        peer = Peer(transport, tasks, session, CLIENT_LIMITS)
+        tasks.start(session.watch(peer))
+        await peer.run()
+    await transport.close()
+
+
+class ToolSession:
+    """The session of one client."""
+
+    def __init__(self, registry: ToolRegistry, name: str, version: str = "") -> None:
+        self._registry = registry
+        self._server = {"name": name, "version": version}
+        self._era = ClientEra()
+        self._listed: list[str] | None = None  # the names in the client's last list
+        self._streams: list[Incoming] = []  # on which a client without a session hears of changes
+        self._peer: Peer | None = None
+
+    def answer(self, request: Incoming) -> Any:
+        """Answer a request."""
+        method, params = request.method, request.params
+        if method == "initialize":
+            version = self._era.initialize(params)
+            offered = {"capabilities": self._capabilities(Era.SESSION), "serverInfo": self._server}
+            return {"protocolVersion": version, **offered}
+        era = self._era.of(method, params)
+        if method == "ping":
+            return {}
+        if method == "subscriptions/listen":
+            request.at_end = {}
+            return self._listen(request)
+        methods: Mapping[str, _Handle] = {
+            "server/discover": self._discover,
+            "tools/list": self._list,
+            "tools/call": self._call,
+        }
+        if method not in methods:
+            raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"Method not found: {method}")
+        return self._shaped(era, method, methods[method](params))
+
+    def take(self, method: str, params: Answer, pending: Pending | None) -> None:
+        """Ignore notifications."""
+
+    async def watch(self, peer: Peer) -> None:
+        """Announce changes of the list, also those that come from files."""
+        self._peer = peer
+        while True:
+            await anyio.sleep(_PAUSE)
+            with suppress(Exception):  # the store may be busy; the next look tells
+                await self._announce_changes()
+
+    async def _shaped(self, era: Era, method: str, work: Awaitable[Answer]) -> Answer:
+        return RULES[era].shape_answer(await work, method, self._server)
+
+    async def _discover(self, _: Params) -> Answer:
+        versions = list(RULES[Era.STATELESS].versions)
+        return {"supportedVersions": versions, "capabilities": self._capabilities(Era.STATELESS)}
+
+    async def _list(self, _: Params) -> Answer:
+        tools = await asyncio.to_thread(self._registry.tools)
+        self._listed = [tool.name for tool in tools]
+        return {"tools": [_described(tool) for tool in tools]}
+
+    async def _call(self, params: Params) -> Answer:
+        name, arguments = str(params.get("name")), as_object(params.get("arguments"))
+        try:
+            result = await self._registry.call(name, arguments, caller=self._server["name"])
+        except HiddenToolError as error:
+            if self._registry.definition(name) is None:
+                raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {name}") from None
+            return _result(f"{error}\n{_ASK_THE_USER}", is_error=True)  # its hint is for people
+        except NotApprovedError as error:
+            step = "Do not call it again unless the user asks for it."
+            if error.approval_id is not None:
+                command = f"remit approve {error.approval_id}"
+                step = f"Ask the user to run `{command}`, then call it again with the same arguments."
+            return _result(f"{error}\n{step}", is_error=True)
+        except Exception as error:  # a failing tool must not stop the server
+            return _result(error_text(error), is_error=True)
+        await self._announce_changes()
+        return _result(result_text(result))
+
+    async def _listen(self, request: Incoming) -> Answer:
+        """Keep a stream of changes open until the client cancels it or disconnects."""
+        meta = {"_meta": {SUBSCRIPTION_KEY: request.id}}
+        if self._peer is not None:
+            wanted = {"notifications": {"toolsListChanged": True}}
+            self._peer.notify("notifications/subscriptions/acknowledged", {**wanted, **meta})
+        self._streams.append(request)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self._streams.remove(request)
+        return {}
+
+    async def _announce_changes(self) -> None:
+        if self._listed is None or self._peer is None:
+            return
+        names = [tool.name for tool in await asyncio.to_thread(self._registry.tools)]
+        if names == self._listed:
+            return
+        self._listed = names
+        if self._era.settled is Era.SESSION:
+            self._peer.notify(_CHANGED)
+        for stream in self._streams:
+            self._peer.notify(_CHANGED, {"_meta": {SUBSCRIPTION_KEY: stream.id}})
+
+    def _capabilities(self, era: Era) -> Answer:
+        """Return what the server can do, with all tools that it may list, so a gateway accepts them at once.
+
+        States that functions detect are not among it: the list itself shows whether they hold.
+        """
+        declared = {"tools": [self._declared(tool) for tool in self._registry.definitions()]}
+        return {"tools": {"listChanged": True}, RULES[era].extensions: {_DECLARES_STATES: declared}}
+
+    def _declared(self, tool: DefinedTool) -> Answer:
+        facts = {"tool": _described(tool), "namespace": tool.namespace, "danger": tool.danger}
+        return {key: value for key, value in facts.items() if value is not None}
+
+
+def _described(tool: DefinedTool) -> Answer:
+    described: Answer = {"name": tool.name, "inputSchema": tool.input_schema}
+    if tool.description:
+        described["description"] = tool.description
+    if tool.danger is not None:
+        is_safe, is_destructive = tool.danger == "safe", tool.danger in ("destructive", "critical")
+        hints = (
+            {"readOnlyHint": True} if is_safe else {"readOnlyHint": False, "destructiveHint": is_destructive}
+        )
+        described["annotations"] = hints
+    return described
+
+
+def _result(text: str, *, is_error: bool = False) -> Answer:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
