@@ -5,26 +5,30 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from remit.catalog import JoinedConfigurations, Registry
-from remit.clients import Scanner, read_edits, record_path
+from remit.clients import CLIENTS, Scanner, read_edits, record_path
 from remit.config import data_directory
 from remit.decision import Face, ToolDecision, Verdict
 from remit.files import this_machine
 from remit.memory import with_own_server
-from remit.store import open_store
+from remit.store import Store, open_store
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from remit.clients import Installer
     from remit.config import ConfigKey, ServerOptions
     from remit.decision import Context, Declaration, Tool
     from remit.files import ChangeJournal
+    from remit.gateway import Gateway
     from remit.memory import Memory
-    from remit.upstream import LocalLauncher, TokenStore, Upstream
+    from remit.upstream import LocalLauncher, OnList, TokenStore, Upstream, UpstreamPool
 
 _STORE = "remit.sqlite"
 _OLD_STORE = "remit.db"
+_OF_CLIENTS = ("CLAUDE_CODE_", "CLAUDE_PLUGIN_")  # variables of clients for their own children
 _CLAUDE_CODE = "claude-code"  # the client with copies of rules
 
 
@@ -131,7 +135,7 @@ def open_upstreams() -> "LocalLauncher":
     from remit.upstream import LocalLauncher
 
     machine = this_machine()
-    return LocalLauncher(machine.variables, machine.home, data_directory(machine))
+    return LocalLauncher(machine.variables, machine.home, data_directory(machine), _is_of_client)
 
 
 def open_login() -> "tuple[LocalLauncher, TokenStore]":
@@ -255,3 +259,40 @@ def refresh_copies(registry: Registry, context: "Context") -> bool:
         changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
         own = wanted_of_project(registry, here)
         return installer.refresh(_CLAUDE_CODE, own, here.workspace.project) or changed
+
+
+def running_gateways() -> "list[Mapping[str, Any]]":
+    """List the gateways that run for this user."""
+    from remit.gateway import running_gateways as read
+
+    return read(data_directory(this_machine()))
+
+
+def open_gateway() -> "Gateway":
+    """Put a gateway of this user together; `async with` starts it."""
+    from remit.gateway import Gateway, Parts  # few commands serve
+
+    data = data_directory(this_machine())
+
+    def open_servers(on_list: "OnList") -> "AbstractAsyncContextManager[UpstreamPool]":
+        from remit.upstream import open_pool
+
+        return open_pool(open_upstreams(), on_list=on_list)
+
+    def open_durable_store() -> Store:
+        return open_store(store_path(), durable=True)
+
+    return Gateway(
+        Parts(
+            open_registry=open_registry,
+            open_pool=open_servers,
+            data_directory=data,
+            clock=clock,
+            open_durable_store=open_durable_store,
+        )
+    )
+
+
+def _is_of_client(variable: str) -> bool:
+    """Return whether a client sets a variable for its own children."""
+    return variable.startswith(_OF_CLIENTS) or any(variable in client.markers for client in CLIENTS.values())

@@ -1,5 +1,6 @@
 """The JSON of reading commands, which scripts depend on: keys are never omitted, unknown values are null."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -7,14 +8,15 @@ from remit.decision import Context, Decision, Kind, Status, Tool, ToolDecision, 
 from remit.text import moment
 
 if TYPE_CHECKING:
-    from remit.catalog import Explanation, RequestCost, Summary
+    from remit.catalog import Catalog, Explanation, RequestCost, Summary
+    from remit.cli.doctor.findings import Finding
     from remit.clients import ClientPresence
-    from remit.cli.doctor import Finding
-    from remit.decision import Declaration
-    from remit.hooks import UsageReport
+    from remit.decision import Declaration, Key
+    from remit.hooks import PruneProposal, ToolUse, UsageReport
     from remit.search import DiscoveryText, SearchResults
     from remit.states import StateReport
     from remit.store import Call, Changes, Problem
+    from remit.upstream import Obstacle
 
 Shape = dict[str, Any]
 
@@ -91,14 +93,25 @@ def _status(tool: Tool) -> str:
     return "demoted" if is_demoted(tool.outcomes) else "active"
 
 
-def explanation(explained: "Explanation", line_of: "Mapping[Any, int]", context: Context) -> Shape:
+def explanation(
+    explained: "Explanation",
+    line_of: "Mapping[Key, int]",
+    obstacle: "Obstacle | None",
+    allow_step: str | None,
+    catalog: "Catalog",
+) -> Shape:
     """Describe why a name is available, or is not; `line_of` maps keys to lines of their files."""
+    context, configuration = catalog.context, catalog.configuration
     tool, decision = explained.tool, explained.decision
     subject: Shape = {"name": explained.name}
     if tool is not None:
         subject = _tool(ToolDecision(tool, decision))
         subject |= {"line": line_of.get(tool.key) or None, "listed_at": _moment(tool.listed_at)}
-    ratings = context.rules.ratings(tool) if tool is not None else ()
+    ratings = [] if tool is None else [context.rules.rate(tool).rating]
+    options = None
+    if tool is not None and tool.server is not None:
+        options = configuration.options(tool.server, tool.plugin, is_projects=tool.is_projects)
+    sandbox = None if options is None else options.sandbox
     return {
         **subject,
         "verdict": decision.verdict,
@@ -108,10 +121,10 @@ def explanation(explained: "Explanation", line_of: "Mapping[Any, int]", context:
         "gates": [_gate(gate) for gate in explained.gates],
         "known": tool is not None and not explained.is_assumed,
         "danger_sources": [{"level": rating.level.word, "origin": rating.origin} for rating in ratings],
-        "obstacle": None,
-        "obstacle_fix": None,
-        "permission_step": None,
-        "sandbox": None,
+        "obstacle": None if obstacle is None else obstacle.reason,
+        "obstacle_fix": None if obstacle is None else obstacle.fix,
+        "permission_step": allow_step,
+        "sandbox": None if sandbox is None else sandbox._asdict(),
         "shadowed": [
             {**_tool(other), "line": line_of.get(other.tool.key) or None} for other in explained.shadowed
         ],
@@ -180,12 +193,12 @@ def search(shown: "DiscoveryText", found: "SearchResults", context: Context) -> 
     return {**asked_for(context), **shown.content, "matches": matches}
 
 
-def states(reports: "Iterable[StateReport]", context: Context) -> Shape:
-    """Describe states, their values and where they come from."""
-    return {**asked_for(context), "states": [_state(report) for report in reports]}
+def states(reports: "Iterable[StateReport]", layers: "Mapping[str, str]", context: Context) -> Shape:
+    """Describe states, their values and where they come from; `layers` are those of their files."""
+    return {**asked_for(context), "states": [_state(report, layers) for report in reports]}
 
 
-def _state(report: "StateReport") -> Shape:
+def _state(report: "StateReport", layers: "Mapping[str, str]") -> Shape:
     state = report.state
     detector = None if state is None or state.detector is None else state.detector.kind
     return {
@@ -195,7 +208,7 @@ def _state(report: "StateReport") -> Shape:
         "kind": "capability" if state is None else state.kind,
         "description": "" if state is None else state.description,
         "detector": detector,
-        "layer": None,
+        "layer": None if state is None else layers.get(state.origin.path, "server"),
         "source": None if state is None else state.origin.path or None,
     }
 
@@ -253,3 +266,92 @@ def request_tokens(cost: "RequestCost") -> Shape:
 
 def _moment(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else moment(milliseconds)
+
+
+def diagnosis(findings: "Sequence[Finding]", context: Context) -> Shape:
+    """Describe findings, and count them."""
+    severities = ("error", "warning", "note")
+    counts = {f"{severity}s": sum(item.severity == severity for item in findings) for severity in severities}
+    return {**asked_for(context), "findings": [item._asdict() for item in findings], **counts}
+
+
+def rules(found: "Sequence[tuple[str, Problem]]", context: Context) -> Shape:
+    """Describe mistakes in Remit's own files; line and column are null for a whole file."""
+    findings: list[Shape] = []
+    for severity, problem in found:
+        numbers = [int(word) for word in problem.place.split() if word.isdecimal()]
+        line, column = [*numbers, None, None][:2]
+        place = {"line": line, "column": column}
+        findings.append({"severity": severity, "source": problem.source, **place, "reason": problem.reason})
+    counts = Counter(severity for severity, _ in found)
+    numbered = {f"{severity}s": counts[severity] for severity in ("error", "warning", "note")}
+    return {**asked_for(context), "findings": findings, **numbered}
+
+
+def servers(listed: Iterable[ToolDecision], context: Context) -> list[Shape]:
+    """Describe the declared servers of a client, whether a gateway runs them or not."""
+    items = [item for item in listed if context.client in (None, item.tool.client)]
+    tools = Counter((item.tool.client, item.tool.server) for item in items if item.tool.kind is Kind.MCP_TOOL)
+    return [
+        {
+            "server": tool.server,
+            "client": tool.client,
+            "scope": tool.scope,
+            "source": tool.source,
+            "verdict": decision.verdict,
+            "gate": decision.gate,
+            "reason": decision.full_reason,
+            "tools": None if tool.listed_at is None else tools[tool.client, tool.server],
+            "tokens": tool.tokens,
+            "uses": tool.uses,
+            "listed_at": _moment(tool.listed_at),
+            "failure": tool.failure,
+        }
+        for tool, decision in items
+        if tool.kind is Kind.MCP_SERVER and tool.status not in (Status.STALE, Status.UNSERVED)
+    ]
+
+
+def usage(found: "UsageReport", cost: "RequestCost", context: Context) -> Shape:
+    """Describe the used and unused tools of a project."""
+    return {
+        **asked_for(context),
+        "request_tokens": request_tokens(cost),
+        "used": [_use(use) for use in found.used],
+        "unused": [_use(use) for use in found.unused],
+        "unused_tokens": found.unused_tokens,
+        "sessions": [
+            {
+                "session_id": session.session,
+                "started_at": moment(session.started_at),
+                "ended_at": moment(session.ended_at),
+                "calls": session.calls,
+                "failures": session.failures,
+                "tools": session.tools,
+            }
+            for session in found.sessions
+        ],
+    }
+
+
+def _use(use: "ToolUse") -> Shape:
+    tool = use.tool
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "server": tool.server,
+        "scope": tool.scope,
+        "status": _status(tool),
+        "tokens": tool.tokens,
+        "uses": use.uses,
+        "failures": use.failures,
+        "last_used_at": _moment(use.last_used_at),
+        "mean_ms": None if use.mean_ms is None else round(use.mean_ms),
+    }
+
+
+def proposals(found: "Sequence[PruneProposal]", file: str, context: Context) -> Shape:
+    """Describe what to disable, and the file that would say so."""
+    names = [proposal.name for proposal in found]
+    listed = [proposal._asdict() for proposal in found]
+    return {**asked_for(context), "file": file, "names": names, "proposals": listed}

@@ -47,13 +47,22 @@ class Here(NamedTuple):
             raise click.UsageError("--parent needs --agent, the agent that it started")
         return registry.at(
             self.directory,
-            self.client,
+            self.client or usual_client(),
             agent=self.agent,
             parents=self.parents,
             mode=self.mode,
             is_headless=self.is_headless,
             mcp_configs=self.mcp_configs,
         )
+
+
+def usual_client() -> str:
+    """Return the client to answer for if none is named: Claude Code, or the one that is on this machine."""
+    from remit.clients import CLIENTS, is_on_machine
+    from remit.files import this_machine
+
+    machine = this_machine()
+    return next((name for name in CLIENTS if is_on_machine(name, machine)), "claude-code")
 
 
 class Moment(click.ParamType[int]):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.bootstrap import old_store, open_registry
+from remit.bootstrap import clock, old_store, open_registry
 from remit.catalog import ALL_CLIENTS, DEFAULT_CLIENT, group_tools, summarize
 from remit.cli import render
 from remit.cli.options import NOTHING_DONE, Here
@@ -41,6 +41,7 @@ KIND_WORDS: Mapping[Kind, str] = {
     Kind.BUILTIN: "built-in",
 }
 FIRST_LOOK_SECONDS = 20.0  # in which servers that were never asked may answer
+LONGEST_SECONDS = 60.0  # in which one may answer that a person asks for: `npx` may fetch it first
 WORTH_SAVING = 300  # tokens per request; fewer are no reason to install anything
 _MOST_NAMED = 3  # servers in a sentence
 _MOST_SERVERS = 12
@@ -114,7 +115,7 @@ def show_overview(client: str | None, *, as_json: bool) -> None:
 
 def first_look(registry: "Registry", here: Here) -> None:
     """Ask the servers that were never asked and that are the user's own or trusted; keep the answers."""
-    context = _context(registry, here)
+    context = here.context(registry)
     new = [
         tool.server
         for tool, decision in registry.tools(context)
@@ -122,11 +123,14 @@ def first_look(registry: "Registry", here: Here) -> None:
         if tool.listed_at is None and tool.failure is None and tool.is_trusted is not False
     ]
     if new:
-        ask_servers(registry, context, new)
+        ask_servers(registry, context, new, FIRST_LOOK_SECONDS)
 
 
-def ask_servers(registry: "Registry", context: Context, labels: Sequence[str]) -> None:
+def ask_servers(
+    registry: "Registry", context: Context, labels: Sequence[str], deadline: float = LONGEST_SECONDS
+) -> None:
     """Ask servers for their tools, side by side, with a bar; say which did not answer."""
+    from remit.bootstrap import open_upstreams
     from remit.upstream import refresh  # few commands start servers
 
     with render.bar("asking servers", len(labels)) as step:
@@ -135,7 +139,8 @@ def ask_servers(registry: "Registry", context: Context, labels: Sequence[str]) -
             context,
             labels,
             lambda listing: step(listing.tool.server or ""),
-            deadline=FIRST_LOOK_SECONDS,
+            launcher=open_upstreams(),
+            deadline=deadline,
         )
     for listing in listings:
         if listing.failure is not None:
@@ -149,7 +154,7 @@ def is_startable(tool: Tool) -> bool:
 
 def read_overview(registry: "Registry", here: Here) -> Overview:
     """Collect the facts; start nothing."""
-    context = _context(registry, here)
+    context = here.context(registry)
     listed = registry.tools(context)
     catalog = registry.catalog(context)
     summary = summarize(listed, context)
@@ -161,7 +166,7 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     hidden = {group.cause: group.items for group in summary.hidden}
     return Overview(
         context=context,
-        clients=_clients(registry, here, context, listed),
+        clients=_clients(registry, here, context),
         servers=[group for group in groups.servers if group.is_available],
         visible=summary.visible,
         hidden=summary.hidden_count,
@@ -178,19 +183,13 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     )
 
 
-def _context(registry: "Registry", here: Here) -> Context:
-    return here.context(registry)
-
-
-def _clients(
-    registry: "Registry", here: Here, context: Context, listed: Sequence[ToolDecision]
-) -> list[FoundClient]:
+def _clients(registry: "Registry", here: Here, context: Context) -> list[FoundClient]:
     """List the clients on this machine, the one that the figures are about first."""
     from remit.bootstrap import installed_clients
     from remit.clients import CLIENTS, is_on_machine
     from remit.files import this_machine
 
-    machine, installed = this_machine(), installed_clients()
+    machine = this_machine()
     everywhere = registry.at(here.directory, ALL_CLIENTS)
     registry.clients.refresh(everywhere)
     servers = Counter(
@@ -199,6 +198,7 @@ def _clients(
         if is_startable(row.tool) and row.tool.is_declared and row.tool.status not in ("stale", "itself")
     )
     names = [name for name in CLIENTS if is_on_machine(name, machine)]
+    installed = installed_clients(names)
     found = [FoundClient(name, servers[name], name in installed) for name in names]
     return sorted(found, key=lambda client: (client.name != context.client, -client.servers))
 
@@ -225,11 +225,9 @@ def offered_line(offered: Sequence[ToolDecision], context: Context) -> str:
 
 def first_texts(registry: "Registry", context: Context) -> list[str]:
     """Return what Remit says at the start of a session besides its instructions."""
-    try:
-        from remit.hooks import session_text
-    except ModuleNotFoundError:
-        return []
-    return [session_text(registry, context)]
+    from remit.hooks import session_text
+
+    return [session_text(registry, context, clock)]
 
 
 def cost_lines(cost: "RequestCost", context: Context) -> "Iterator[Line]":
@@ -296,7 +294,7 @@ def overview_lines(overview: Overview) -> "Iterator[Line]":
     rows: list[tuple[str, Iterable[str]]] = [
         ("Clients", [", ".join(map(_client_text, overview.clients)) or "none found"]),
         ("Tools", _tool_lines(overview)),
-        ("Cost", map(str, cost_lines(overview.cost, overview.context))),
+        ("Cost", [str(line).strip() for line in cost_lines(overview.cost, overview.context)] or ["none"]),
         ("Waiting", [*_waiting(overview)] or ["nothing"]),
     ]
     for label, texts in rows:

@@ -394,8 +394,8 @@ def _duplicates(known: Sequence[ToolDecision], registry: "Registry", context: Co
     declarations = registry.catalog(context).declarations
     groups: dict[tuple[str, str], list[Tool]] = {}
     for tool, decision in known:
-        resolved = declarations.get(tool.key)
-        if decision.is_available and tool.kind is Kind.MCP_SERVER and resolved is not None:
-            if resolved.declaration.endpoint is not None:
-                groups.setdefault((tool.client, resolved.declaration.endpoint), []).append(tool)
+        resolved = declarations.get(tool.key) if tool.kind is Kind.MCP_SERVER else None
+        endpoint = None if resolved is None else resolved.declaration.endpoint
+        if endpoint is not None and decision.is_available:
+            groups.setdefault((tool.client, endpoint), []).append(tool)
     return [sorted(group, key=lambda tool: tool.name) for group in groups.values() if len(group) > 1]

@@ -1,14 +1,17 @@
 """`remit why`: the decision about a name, what changes it, and where else it is declared."""
 
+import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from remit.bootstrap import open_registry
+from remit.catalog import ALL_CLIENTS
 from remit.cli import answers, render
+from remit.cli.doctor.entries import add_command
 from remit.cli.options import (
     JSON,
     NOTHING_DONE,
@@ -22,23 +25,29 @@ from remit.cli.options import (
 from remit.cli.overview import still_offered
 from remit.cli.render import Line, Span
 from remit.decision import (
+    MCP,
     Context,
     Decision,
+    Declaration,
+    Face,
     Kind,
     Status,
     Tool,
     ToolDecision,
     Verdict,
     client_title,
+    is_covered,
     shorten,
+    spellings,
     trust_command,
 )
 from remit.errors import ToolError
 from remit.text import one_line, plural
 
 if TYPE_CHECKING:
-    from remit.catalog import Elsewhere, Explanation, Registry
-    from remit.decision import Key, Rating
+    from remit.catalog import Catalog, Elsewhere, Explanation, Registry
+    from remit.decision import Key, Project, Rating
+    from remit.upstream import Obstacle
 
 _LONGEST_DESCRIPTION = 200
 _MOST = 5  # servers, projects or files that are named
@@ -61,7 +70,10 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
     with open_registry() as registry:
         context = here.context(registry)
         explained = explain(name, registry, context, for_person=not (as_json or is_agents()))
-        judging = registry.catalog(context).context
+        catalog = registry.catalog(context)
+        judging = catalog.context
+        obstacle = _obstacle(explained, catalog)
+        copies = _copies(name, explained.elsewhere.projects, registry, context)
         problems = registry.problems(context)
         lines = _lines_of(explained, context) if as_json or details else {}
         offered = (
@@ -70,10 +82,11 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
             else still_offered([ToolDecision(explained.tool, explained.decision)], judging)
         )
     if as_json:
-        render.data(answers.explanation(explained, lines, judging))
+        render.data(answers.explanation(explained, lines, obstacle, _allow_step(explained), catalog))
     else:
         render.problems(problems, lambda path: shorten(path, context))
-        render.out(why_lines(explained, context))
+        render.out(why_lines(explained, obstacle))
+        render.out(elsewhere_lines(explained.elsewhere, copies, context))
         if offered and not explained.decision.is_available:
             render.out(_not_enforced(context))
         if details:
@@ -101,7 +114,37 @@ def explain(name: str, registry: "Registry", context: Context, *, for_person: bo
     return registry.explain(explained.full_names[0], context, for_person=for_person)
 
 
-def why_lines(explained: "Explanation", context: Context) -> Iterator[Line]:
+def _obstacle(explained: "Explanation", catalog: "Catalog") -> "Obstacle | None":
+    """Find why the server of an available tool cannot be used here, without starting it."""
+    tool = explained.tool
+    if tool is None or tool.server is None or not explained.decision.is_available:
+        return None
+    from remit.files import this_machine
+    from remit.upstream import Obstacle, start_obstacles
+
+    server = next((row for row in catalog.tools if _is_server_of(row, tool)), tool)
+    resolved = catalog.declarations.get(server.key)
+    if resolved is not None:
+        by_remit = catalog.context.face is Face.GATEWAY
+        directory = catalog.context.workspace.dir
+        found = start_obstacles([resolved.declaration], this_machine(), directory, by_remit=by_remit)
+        if obstacle := found.get(server.key):
+            return obstacle._replace(reason=f"cannot start: {obstacle.reason}")
+    if server.failure is None:
+        return None
+    again = f"run `remit tools {shlex.quote(tool.server)} --refresh` to try again"
+    return Obstacle(f"the last connection failed: {server.failure}", again)
+
+
+def _is_server_of(row: Tool, tool: Tool) -> bool:
+    return row.kind is Kind.MCP_SERVER and (row.client, row.source, row.server) == (
+        tool.client,
+        tool.source,
+        tool.server,
+    )
+
+
+def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> Iterator[Line]:
     """Write the decision, what changes it, and where else the name is declared."""
     decision, tool = explained.decision, explained.tool
     if tool is None:
@@ -112,33 +155,39 @@ def why_lines(explained: "Explanation", context: Context) -> Iterator[Line]:
         yield (
             (f"{explained.name}: ", "title"),
             (f"{decision.verdict}", style),
-            (f", {decision.full_reason}", ""),
+            (f", {decision.full_reason}{'' if obstacle is None else f', but {obstacle.reason}'}", ""),
         )
         if explained.is_assumed:
             yield _assumption(explained, tool.server or tool.name)
-    if step := _step(explained):
+    if step := _step(explained, obstacle):
         yield f"to change it: {step}"
-    yield from elsewhere_lines(explained.elsewhere, explained, context)
 
 
-def _step(explained: "Explanation") -> str | None:
-    """Say what would change the decision, or what a client still asks."""
+def _step(explained: "Explanation", obstacle: "Obstacle | None") -> str | None:
+    """Say what would change the decision, let the server start, or keep the client from asking."""
     tool, decision = explained.tool, explained.decision
+    if obstacle is not None and obstacle.fix is not None:
+        return obstacle.fix
     if decision.unlock is not None or tool is None:
         return decision.unlock
-    if explained.asking is not None and decision.verdict is Verdict.VISIBLE:
-        return f"{client_title(tool.client)} asks before each call; {_allow_step(tool.name)}"
+    if allow := _allow_step(explained):
+        return f"{client_title(tool.client)} asks before each call; to allow it, {allow}"
     if tool.is_trusted is False and decision.is_available:
-        return f"{client_title(tool.client)} starts it, and Remit does not: run `{trust_command(tool.server or '')}`"
-    if tool.failure is not None and tool.kind is Kind.MCP_SERVER and decision.is_available:
-        again = f"remit tools {shlex.quote(tool.server or tool.name)} --refresh"
-        return f"the last connection failed: {tool.failure}; run `{again}` to try again"
+        command = trust_command(tool.server or "")
+        return f"{client_title(tool.client)} starts it, and Remit does not: run `{command}`"
     return None
 
 
-def _allow_step(name: str) -> str:
+def _allow_step(explained: "Explanation") -> str | None:
+    """Say how to allow a visible tool that the client asks about; None if it asks nothing."""
+    if (
+        explained.asking is None
+        or explained.tool is None
+        or explained.decision.verdict is not Verdict.VISIBLE
+    ):
+        return None
     return (
-        f"add `{name}` to `permissions.allow` in ~/.claude/settings.json, "
+        f"add `{explained.tool.name}` to `permissions.allow` in ~/.claude/settings.json, "
         "or in .claude/settings.local.json for this project"
     )
 
@@ -151,18 +200,23 @@ def _not_enforced(context: Context) -> str:
 def _unknown_reason(explained: "Explanation") -> str:
     if explained.decision.detail:
         return explained.decision.detail
-    if any(server.can_be_asked for server in explained.unasked):
+    if any(item.can_be_asked and _may_own(explained.name, item.server) for item in explained.unasked):
         return "no server listed here has it, and some were not asked yet"
     return "not known here"
 
 
 def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
-    """Name the servers that may have an unknown tool: only those whose name it could carry, or all if bare."""
-    for server in explained.unasked[:_MOST]:
-        step = f": {server.step}" if server.step else ""
-        yield f"  the tools of `{server.label}` are not known ({server.reason}){step}"
-    if len(explained.unasked) > _MOST:
-        yield f"  and {plural(len(explained.unasked) - _MOST, 'more server')}: `remit tools --all`"
+    """Name the servers that may have an unknown tool: of a full name, only those that it could belong to."""
+    servers = [item for item in explained.unasked if _may_own(explained.name, item.server)]
+    for item in servers[:_MOST]:
+        step = f": {item.step}" if item.step else ""
+        yield f"  the tools of `{item.label}` are not known ({item.reason}){step}"
+    if len(servers) > _MOST:
+        yield f"  and {plural(len(servers) - _MOST, 'more server')}: `remit tools --all`"
+
+
+def _may_own(name: str, server: Tool) -> bool:
+    return not name.startswith(MCP) or any(is_covered(form, server.name) for form in spellings(name))
 
 
 def _assumption(explained: "Explanation", server: str) -> str:
@@ -172,21 +226,45 @@ def _assumption(explained: "Explanation", server: str) -> str:
     return f"not known yet whether `{server}` has this tool{f': {step}' if step else ''}"
 
 
-def elsewhere_lines(elsewhere: "Elsewhere", explained: "Explanation", context: Context) -> Iterator[Line]:
+def elsewhere_lines(
+    elsewhere: "Elsewhere", copies: "Sequence[Declaration]", context: Context
+) -> Iterator[Line]:
     """Say where else a name is declared, and what would bring it here as a command."""
     for project in elsewhere.projects[:_MOST]:
-        yield f"declared in another project: {_home(project.path, context)}"
+        sources = [item.source for item in copies if item.source.startswith(project.path + os.sep)]
+        yield f"declared in another project: {_home((*sources, project.path)[0], context)}"
     if len(elsewhere.projects) > _MOST:
         yield f"  and in {plural(len(elsewhere.projects) - _MOST, 'more project')}"
-    if elsewhere.projects and explained.tool is None:
-        path = shlex.quote(elsewhere.projects[0].path)
-        yield f"to use it here: copy its entry, which `remit why {shlex.quote(explained.name)} -C {path}` names"
+    for command in filter(None, map(add_command, copies[:1])):
+        yield f"to use it here: {command}"
     for source, counts in elsewhere.ignored[:_MOST]:
         yield f"declared in {source}, where the client reads no servers: move it to {counts}"
     for agent, source in elsewhere.agents[:_MOST]:
         yield f"the agent `{agent}` ({source}) lists it, and no file declares it"
     for problem in elsewhere.unreadable[:_MOST]:
         yield f"{shorten(problem.source, context)} could not be read whole: {problem.reason}"
+
+
+def _copies(
+    name: str, projects: "Sequence[Project]", registry: "Registry", context: Context
+) -> "list[Declaration]":
+    """Read the declarations of a server in other projects again."""
+    forms = spellings(name)
+    found: list[Declaration] = []
+    for project in projects[:_MOST]:
+        if os.path.isdir(project.path):
+            there = registry.at(project.path, context.client or ALL_CLIENTS)
+            found += [
+                item.declaration
+                for item in registry.clients.last_resolved(there)
+                if item.declaration.kind is Kind.MCP_SERVER
+                and item.declaration.project_hash == project.hash
+                and (
+                    item.declaration.is_called(name)
+                    or any(is_covered(form, item.declaration.name) for form in forms)
+                )
+            ]
+    return found
 
 
 def _home(path: str, context: Context) -> str:
@@ -212,8 +290,6 @@ def detail_lines(
         yield f"its definition takes about {tool.tokens:,} tokens"
     if listed := [other for other in explained.tools if other.status not in (Status.STALE, Status.UNLISTED)]:
         yield f"its tools: {len(listed):,} known"
-    if tool.failure is not None:
-        yield f"the last connection failed: {tool.failure}"
     if tool.description:
         yield f"description: {one_line(tool.description, _LONGEST_DESCRIPTION)}"
     if explained.shadowed:
