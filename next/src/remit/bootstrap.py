@@ -1,16 +1,19 @@
-"""Puts the parts together for this machine and this user; each is imported late, so a command loads only its own."""
+"""Puts the parts together for this machine and this user.
+
+Each is imported late, so a command loads only what it uses.
+"""
 
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import CLIENTS, Scanner, read_edits, record_path
 from remit.config import data_directory
-from remit.decision import Face, ToolDecision, Verdict
+from remit.decision import Face
 from remit.files import this_machine
 from remit.memory import with_own_server
 from remit.store import Store, open_store
@@ -19,12 +22,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from remit.clients import Installer
-    from remit.config import ConfigKey, ServerOptions
-    from remit.decision import Context, Declaration, Tool
+    from remit.config import ConfigKey
+    from remit.decision import Context
     from remit.files import ChangeJournal
     from remit.gateway import Gateway
     from remit.memory import Memory
-    from remit.upstream import LocalLauncher, OnList, TokenStore, Upstream, UpstreamPool
+    from remit.upstream import LocalLauncher, OnList, TokenStore, UpstreamPool
 
 _STORE = "remit.sqlite"
 _OLD_STORE = "remit.db"
@@ -87,9 +90,11 @@ def _installs() -> Mapping[str, str]:
                 client, ending = os.path.splitext(name)
                 if ending == ".json":
                     levels[client] = "full"
-                    with suppress(OSError, ValueError, AttributeError):
-                        with open(os.path.join(folder, name), encoding="utf-8") as file:
-                            levels[client] = json.load(file).get("level", "full")
+                    with (
+                        suppress(OSError, ValueError, AttributeError),
+                        open(os.path.join(folder, name), encoding="utf-8") as file,
+                    ):
+                        levels[client] = json.load(file).get("level", "full")
     return levels
 
 
@@ -145,84 +150,6 @@ def open_login() -> "tuple[LocalLauncher, TokenStore]":
     return open_upstreams(), open_token_store(data_directory(this_machine()))
 
 
-def upstreams(registry: Registry, context: "Context") -> "dict[Declaration, Upstream]":
-    """Return the servers that may be started, by their declarations; a lock or a definition may hold them."""
-    from remit.upstream import make_upstreams
-
-    context = context._replace(face=Face.GATEWAY)
-    catalog = registry.catalog(context)
-    rows = [
-        ToolDecision(tool, decision._replace(verdict=Verdict.VISIBLE)) if tool.held is not None else item
-        for item in registry.tools(context)
-        for tool, decision in [item]
-    ]
-
-    def options(declaration: "Declaration") -> "ServerOptions":
-        is_projects = declaration.project_hash is not None
-        return catalog.configuration.options(
-            declaration.server or "", declaration.plugin, is_projects=is_projects
-        )
-
-    trusted = registry.store.trust.entries(context.workspace)
-    made = make_upstreams(catalog.resolved, rows, context, options, trusted, catalog.offers)
-    declared = {item.declaration.key: item.declaration for item in catalog.resolved}
-    return {declared[key]: upstream for key, upstream in made.items()}
-
-
-class ServerListing(NamedTuple):
-    """A server that was asked for its tools."""
-
-    tool: "Tool"  # its row
-    tools: int = 0
-    seconds: float = 0.0
-    failure: str | None = None
-    hint: str | None = None
-
-
-def refresh_servers(
-    registry: Registry,
-    context: "Context",
-    labels: Collection[str] | None,
-    on_listing: Callable[[ServerListing], object],
-    *,
-    deadline: float | None = None,
-) -> list[ServerListing]:
-    """Ask servers for their tools, side by side, and keep the answers; None: all that may be started."""
-    from dataclasses import replace
-
-    from remit.trust import OtherTools, PreparedList
-    from remit.upstream import Progress, refresh
-
-    rows = {item.tool.key: item.tool for item in registry.tools(context)}
-    chosen = {
-        upstream.key: (declaration, upstream if deadline is None else replace(upstream, deadline=deadline))
-        for declaration, upstream in upstreams(registry, context).items()
-        if declaration.key in rows and (labels is None or any(map(declaration.is_called, labels)))
-    }
-    listings: list[ServerListing] = []
-
-    def keep(progress: Progress) -> None:
-        declaration, offer = chosen[progress.upstream.key][0], progress.offer
-        prepared = PreparedList(declaration, offer)
-        known = registry.store.listings.known(declaration, prepared.digests, context.workspace)
-        prepared.inspect(known, OtherTools(*registry.store.listings.names(context.workspace)))
-        prepared.keep(registry.store, context.workspace, clock())
-        failure = offer.failure
-        listings.append(
-            ServerListing(
-                rows[declaration.key],
-                len(offer.tools),
-                offer.seconds,
-                None if failure is None else failure.reason,
-                None if failure is None else failure.hint,
-            )
-        )
-        on_listing(listings[-1])
-
-    refresh([upstream for _, upstream in chosen.values()], open_upstreams(), keep)
-    return listings
-
-
 def open_installer(*, is_managed: bool = False) -> "Installer":
     """Open what installs Remit in clients: for this user, or for every user of the machine."""
     from remit.clients import Installer, environment_of, managed_environment
@@ -250,7 +177,9 @@ def refresh_copies(registry: Registry, context: "Context") -> bool:
     from remit.files import observing
     from remit.wanted import wanted, wanted_of_project
 
-    if _CLAUDE_CODE not in _installs():
+    machine = this_machine()
+    paths = (record_path(_CLAUDE_CODE, machine, is_managed=is_managed) for is_managed in (False, True))
+    if not any(map(os.path.exists, paths)):
         return False
     installer = open_installer()
     here = registry.at(context.workspace.dir, _CLAUDE_CODE)

@@ -1,10 +1,10 @@
-"""What Remit wants of a client's files: which servers it serves, and which rules the client itself should hold.
+"""What a client's files should have: no servers that Remit serves, and the rules that the client itself holds.
 
 Rules of the user's and the administrator's files go into the user's settings; those of one project into its.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -47,7 +47,7 @@ _EXPRESSIBLE = re.compile(r"[\w*-]+", re.ASCII)  # a name of a tool, in which `*
 def wanted(
     registry: Registry, client: str, directories: Iterable[str], *, is_managed: bool = False
 ) -> Wanted:
-    """Collect what the user's files of a client should have, or only the administrator's, in all directories."""
+    """Collect what the user's files of a client should have, or the administrator's."""
     machine = this_machine()
     paths = {managed_path(machine)} if is_managed else {managed_path(machine), machine_path(machine)}
     parts: list[Wanted] = []

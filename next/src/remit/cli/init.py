@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_installer, open_registry, upstreams
+from remit.bootstrap import open_installer, open_registry
 from remit.catalog import SortKey, group_tools
 from remit.cli import render
 from remit.cli.install import install_in, offer_trust
 from remit.cli.options import NO_TERMINAL, NOTHING_DONE, YES, Here, agrees, name_change
-from remit.cli.overview import ask_servers, cost_lines, first_texts, place, read_overview, saving
+from remit.cli.overview import (
+    ask_servers,
+    cost_lines,
+    first_texts,
+    is_startable,
+    place,
+    read_overview,
+    saving,
+)
 from remit.cli.render import Line
 from remit.clients import InstallLevel
 from remit.config import machine_path, personal_path, read_table, set_key
@@ -71,14 +79,18 @@ def init(*, yes: bool) -> None:
 
 def _measure(registry: "Registry", context: Context, *, yes: bool) -> None:
     """Start the servers, if the user agrees, and show what each of them costs."""
-    startable = upstreams(registry, context)
+    declared = registry.catalog(context).declarations
+    startable = {
+        tool.server or "": launch
+        for tool, decision in registry.tools(context)
+        if is_startable(tool) and decision.is_available and tool.is_trusted is not False
+        if tool.key in declared and (launch := declared[tool.key].declaration.launch) is not None
+    }
     if startable:
         render.out("   To list their tools, Remit starts each server once, as your client does:")
-        for declaration in startable:
-            lines = [] if declaration.launch is None else entry_lines(declaration.launch)
-            render.out(f"     {declaration.server}: {lines[0] if lines else ''}")
+        render.out(f"     {label}: {entry_lines(launch)[0]}" for label, launch in startable.items())
         if agrees("   Start these servers now?", yes=yes):
-            ask_servers(registry, context, [declaration.server or "" for declaration in startable])
+            ask_servers(registry, context, [*startable])
     else:
         render.out("   No server can be started here.")
     cost = registry.request_cost(context, first_texts(registry, context))
@@ -94,9 +106,7 @@ def _measure(registry: "Registry", context: Context, *, yes: bool) -> None:
         render.out("   Remit would not save tokens here; it still makes rules and approvals count.")
 
 
-def _install(
-    registry: "Registry", installer: "Installer", client: str, *, is_asked: bool, yes: bool
-) -> None:
+def _install(registry: "Registry", installer: "Installer", client: str, *, is_asked: bool, yes: bool) -> None:
     """Offer to install Remit in a client; in Claude Code, as much of it as the user wants."""
     try:
         name = installer.client(client)
@@ -139,5 +149,3 @@ def _offer_memory(context: Context, *, yes: bool) -> None:
     name_change("remit memory on")
     set_key(paths[0], ("memory", "enabled"), True)  # noqa: FBT003 - the value of a key
     render.out("   Memory is on here; `remit memory off` switches it off.")
-
-

@@ -86,15 +86,15 @@ def install(
 ) -> None:
     """Install Remit in a client.
 
-    Remit becomes one of the client's servers; in Claude Code it also gets hooks. In Claude Code, Codex, Gemini
-    CLI and opencode, Remit serves the other servers in the client's place: their entries stay and are only
-    switched off. Other clients have no such switch: the command says how to do that by hand. Shows the change
-    and asks for confirmation, first about each project server that the client has approved; with --yes, those
-    are only listed.
+    Remit becomes one of the client's servers; in Claude Code it also gets hooks. In Claude Code, Codex,
+    Gemini CLI and opencode, Remit serves the other servers in the client's place: their entries stay and are
+    only switched off. Other clients have no such switch: the command says how to do that by hand. Shows the
+    change and asks for confirmation, first about each project server that the client has approved; with
+    --yes, those are only listed.
 
     With --managed, Remit goes into the client's managed settings and its managed-mcp.json: users and
-    repositories cannot disable it, and the client loads no other server. Run it as an administrator, and again
-    after you change the administrator's remit.toml.
+    repositories cannot disable it, and the client loads no other server. Run it as an administrator, and
+    again after you change the administrator's remit.toml.
     """
     if hooks_only and context_only:
         raise click.UsageError("pass --hooks-only or --context-only, not both")
@@ -290,7 +290,7 @@ def _is_agreed(item: ServerTrust) -> bool:
 
 
 def _warn(client: str, title: str, *, is_managed: bool) -> None:
-    """Warn of what the installed Remit would lack, and of a Python that may vanish or that others cannot run."""
+    """Warn of what the installed Remit would lack, and of a Python that may vanish."""
     from remit.installation import short_lived
 
     for name in [] if is_managed else unrecorded(os.environ):

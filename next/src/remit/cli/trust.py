@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from remit.bootstrap import clock, open_registry, refresh_copies, refresh_servers
+from remit.bootstrap import clock, open_registry, refresh_copies
 from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE, YES, Here, confirm, known_names, require_person, with_here
+from remit.cli.overview import ask_servers
 from remit.cli.render import Line, Shape
 from remit.config import TrustRequest
 from remit.decision import Context, Key, Kind, Tool, shorten, spellings, status_reason, trust_command
@@ -152,15 +153,7 @@ def _ask_again(registry: "Registry", context: Context, names: Sequence[str]) -> 
         if not names or any(_is_called(item, name, definitions) for name in names)
     ]
     if labels := sorted({item.tool.server or "" for item in meant}):
-        with render.bar("asking servers", len(labels)) as step:
-            listings = refresh_servers(
-                registry, context, labels, lambda listing: step(listing.tool.server or "")
-            )
-        for listing in listings:
-            if listing.failure is not None:
-                render.note(
-                    f"warning: `{listing.tool.server}` did not answer, so this is what it said before"
-                )
+        ask_servers(registry, context, labels)
 
 
 def _settle(registry: "Registry", context: Context, chosen: Candidates, *, revokes: bool, yes: bool) -> None:
@@ -279,7 +272,8 @@ def _result_lines(
     for item in found.definitions:
         yield f"not accepted: {item.title}"
     for item in skipped:
-        yield f"not accepted: {item.title} looks suspicious; read it, then `{trust_command(item.accepting_name)}`"
+        step = trust_command(item.accepting_name)
+        yield f"not accepted: {item.title} looks suspicious; read it, then run `{step}`"
 
 
 def _hints(found: Candidates) -> Iterator[Line]:
