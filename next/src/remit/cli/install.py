@@ -15,7 +15,7 @@ from remit.bootstrap import clock, open_installer, open_registry
 from remit.cli import render
 from remit.cli.options import NO_TERMINAL, NOTHING_DONE, YES, confirm, name_change, require_person
 from remit.cli.render import Line
-from remit.cli.trust import label_of, server_lines
+from remit.cli.trust import label_of, project_servers, server_lines
 from remit.clients import (
     STEPS,
     TAKING_OVER,
@@ -32,7 +32,7 @@ from remit.decision import Context, Status
 from remit.errors import InstallError, NotFoundError, PolicyError, StoreError
 from remit.files import differences, is_writable, this_machine
 from remit.secrets import HIDDEN, may_be_secret, redact_url
-from remit.trust import ServerTrust, grant, servers
+from remit.trust import ServerTrust, grant
 
 if TYPE_CHECKING:
     from remit.catalog import Registry
@@ -277,7 +277,7 @@ def _approved(
             seen.add(context.workspace.dir)
             waiting = [
                 item
-                for item in servers(registry.store, registry.catalog(context).resolved, context)
+                for item in project_servers(registry, context)
                 if item.declaration.status is Status.ENABLED and not item.is_trusted and item.lines
             ]
             if waiting:

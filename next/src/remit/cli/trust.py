@@ -114,7 +114,7 @@ def find_candidates(
     catalog = registry.catalog(context)
     requests = catalog.configuration.requests
     definitions = pending(registry.store, catalog.context)
-    found = servers(registry.store, catalog.resolved, context)
+    found = project_servers(registry, context)
     if not names:
         return Candidates(found, requests, definitions)
     chosen = Candidates(
@@ -128,6 +128,12 @@ def find_candidates(
         if not is_known and not any(_is_called(item, name, definitions) for item in chosen.definitions):
             raise _unknown(name, found, definitions, catalog.tools)
     return chosen
+
+
+def project_servers(registry: "Registry", context: Context) -> list[ServerTrust]:
+    """List the servers here that come from the project, so they need trust."""
+    catalog = registry.catalog(context)
+    return servers(registry.store, catalog.resolved, context, catalog.configuration.options)
 
 
 def _is_called(item: HeldDefinition, name: str, others: Sequence[HeldDefinition]) -> bool:
