@@ -198,7 +198,7 @@ def _clients(registry: "Registry", here: Here, context: Context) -> list[FoundCl
         if is_startable(row.tool) and row.tool.is_declared and row.tool.status not in ("stale", "itself")
     )
     names = [name for name in CLIENTS if is_on_machine(name, machine)]
-    installed = installed_clients(names)
+    installed = installed_clients()
     found = [FoundClient(name, servers[name], name in installed) for name in names]
     return sorted(found, key=lambda client: (client.name != context.client, -client.servers))
 
