@@ -45,7 +45,9 @@ def test_what_a_client_without_a_person_cannot_ask_about_is_recorded_as_refused(
     client.rules('[tools."mcp__git__push"]\napproval = true')
     decision, reason = client.call(GIT, entry="sdk-cli", **USER)
     assert decision == "ask"
-    assert "needs the user's permission: needs approval: `tools.mcp__git__push.approval` in ~/.config" in reason
+    assert (
+        "needs the user's permission: needs approval: `tools.mcp__git__push.approval` in ~/.config" in reason
+    )
     assert [(call.tool, call.outcome) for call in client.calls()] == [(GIT, "refused")]
 
 
@@ -129,7 +131,9 @@ def test_a_projects_server_that_is_not_trusted_is_refused_where_remit_serves(cli
     project = {"mcp_server": {"name": "git", "source": "project"}}
     client.write(client.shop / ".mcp.json", {"mcpServers": {"git": {"command": "git"}}})
     client.settings(enableAllProjectMcpServers=True)
-    client.write(client.home / ".claude.json", {"projects": {str(client.shop): {"hasTrustDialogAccepted": True}}})
+    client.write(
+        client.home / ".claude.json", {"projects": {str(client.shop): {"hasTrustDialogAccepted": True}}}
+    )
     assert client.call(GIT, **project)[0] == ""  # without the gateway, the client's approval is enough
     client.install()
     decision, reason = client.call(GIT, **project)
@@ -193,7 +197,9 @@ def test_where_nobody_can_answer_the_client_a_refusal_names_the_rule_to_add_and_
     client: Client,
 ) -> None:
     def asked(entry: str) -> Any:
-        answer = client.send("PermissionRequest", tool_name=GIT, tool_input={}, entry=entry, mode="open", **USER)
+        answer = client.send(
+            "PermissionRequest", tool_name=GIT, tool_input={}, entry=entry, mode="open", **USER
+        )
         return answer.get("hookSpecificOutput", {}).get("decision")
 
     assert asked("cli") is None  # a person answers the client's own question

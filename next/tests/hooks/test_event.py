@@ -16,7 +16,9 @@ def event(**fields: object) -> Event:
     return read_event(json.dumps({"hook_event_name": "PreToolUse", **fields}).encode(), {})
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"hook_event_name": ""}', b'{"hook_event_name": 1}'])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"{}", b'{"hook_event_name": ""}', b'{"hook_event_name": 1}']
+)
 def test_what_is_not_an_event_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError):
         read_event(data, {})
@@ -64,9 +66,7 @@ def test_a_very_long_id_of_a_call_is_stored_as_a_digest() -> None:
 
 
 def parents(folder: Path, agent: str = "inner", agent_id: str | None = "a2") -> tuple[str, ...] | None:
-    return find_parents(
-        event(transcript_path=str(folder / "s.jsonl"), agent_id=agent_id, agent_type=agent)
-    )
+    return find_parents(event(transcript_path=str(folder / "s.jsonl"), agent_id=agent_id, agent_type=agent))
 
 
 def keep(folder: Path, **agents: object) -> None:

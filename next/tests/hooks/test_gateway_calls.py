@@ -21,7 +21,9 @@ def served(client: Client) -> Client:
     return client
 
 
-@pytest.mark.parametrize(("tool", "given"), [(PUSH, {}), (CALL, {"name": "git__push"}), (CALL, {"name": PUSH})])
+@pytest.mark.parametrize(
+    ("tool", "given"), [(PUSH, {}), (CALL, {"name": "git__push"}), (CALL, {"name": PUSH})]
+)
 def test_what_a_rule_hides_is_refused_before_the_client_asks(
     served: Client, tool: str, given: dict[str, Any]
 ) -> None:

@@ -28,7 +28,9 @@ def record(client: Client) -> str:
 
 def is_kept(client: Client, record: str, tool: str = STATUS, **fields: Any) -> bool:
     """Tell whether the next call is answered without a decision."""
-    event = client.data_of("PreToolUse", **{"tool_name": tool, "permission_mode": "default", **USER, **fields})
+    event = client.data_of(
+        "PreToolUse", **{"tool_name": tool, "permission_mode": "default", **USER, **fields}
+    )
     return kept.is_kept(["closed", "--install", record], event)
 
 
@@ -114,18 +116,14 @@ def moved(client: Client) -> str:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_of_what_silence_depends_on_is_noticed(
-    client: Client, record: str, change: str
-) -> None:
+def test_every_change_of_what_silence_depends_on_is_noticed(client: Client, record: str, change: str) -> None:
     say_nothing(client)
     assert is_kept(client, record)
     CHANGES[change](client)
     assert not is_kept(client, record)
 
 
-def test_a_newer_remit_decides_anew(
-    client: Client, record: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newer_remit_decides_anew(client: Client, record: str, monkeypatch: pytest.MonkeyPatch) -> None:
     say_nothing(client)
     monkeypatch.setattr(remit, "__version__", "9.9.9")
     assert not is_kept(client, record)
@@ -178,11 +176,15 @@ def test_what_is_not_certain_is_not_silence(client: Client, record: str, data: b
     assert not kept.is_kept(["closed"], client.data_of("PreToolUse", tool_name=STATUS))
 
 
-def run(client: Client, *words: str, event: bytes, report: bool = False) -> subprocess.CompletedProcess[bytes]:
+def run(
+    client: Client, *words: str, event: bytes, report: bool = False
+) -> subprocess.CompletedProcess[bytes]:
     """Start the program as the script does, by its path and without `site`."""
     command = [sys.executable, "-I", "-S", *(["-X", "importtime"] if report else []), str(PROGRAM), *words]
     variables = {**client.variables, "CLAUDE_CODE_ENTRYPOINT": "cli"}
-    return subprocess.run(command, input=event, capture_output=True, env=variables, cwd=client.root, check=False)
+    return subprocess.run(
+        command, input=event, capture_output=True, env=variables, cwd=client.root, check=False
+    )
 
 
 def loaded(result: subprocess.CompletedProcess[bytes]) -> set[str]:

@@ -17,7 +17,9 @@ PROGRAM = kept.__file__
 GIT = "mcp__git__push"
 
 
-def run(client: Client, command: list[str], event: bytes, **variables: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    client: Client, command: list[str], event: bytes, **variables: str
+) -> subprocess.CompletedProcess[bytes]:
     variables = {**client.variables, **variables}
     return subprocess.run(
         command, input=event, capture_output=True, env=variables, cwd=client.root, check=False
@@ -61,7 +63,9 @@ def test_a_tool_that_a_rule_names_is_refused_where_remit_cannot_decide_and_other
 
 
 @pytest.mark.parametrize("mode", ["closed", "open", "start"])
-def test_without_its_record_a_hook_fails_and_the_script_says_what_that_means(client: Client, mode: str) -> None:
+def test_without_its_record_a_hook_fails_and_the_script_says_what_that_means(
+    client: Client, mode: str
+) -> None:
     gone = str(client.root / "gone.json")
     assert run(client, program(mode, "--install", gone), before(client)).returncode == 1
     client.install(InstallLevel.HOOKS)
@@ -86,7 +90,13 @@ def test_a_line_of_an_older_install_decides_and_blocks_nothing_when_it_fails(
 ) -> None:
     record = client.install(InstallLevel.HOOKS)
     client.rules('block = ["mcp__git__push"]')
-    command = [sys.executable, "-m", "remit", "hook", *(record if word == "RECORD" else word for word in words)]
+    command = [
+        sys.executable,
+        "-m",
+        "remit",
+        "hook",
+        *(record if word == "RECORD" else word for word in words),
+    ]
     source = str(Path(PROGRAM).parents[2])
     decided = run(client, command, before(client), PYTHONPATH=source)
     assert (decided.returncode, b'"deny"' in decided.stdout) == (0, True)
@@ -149,7 +159,10 @@ def wait_for_python(pid: int) -> None:
 def test_the_log_never_has_what_an_event_held(client: Client) -> None:
     record = client.install(InstallLevel.HOOKS)
     secret = "hunter2hunter2"
-    for data in (f'{{"hook_event_name": "PreToolUse", "x": {secret}'.encode(), b'{"x": "\xff' + secret.encode()):
+    for data in (
+        f'{{"hook_event_name": "PreToolUse", "x": {secret}'.encode(),
+        b'{"x": "\xff' + secret.encode(),
+    ):
         run(client, program("closed", "--install", record), data)
     spoil(client)
     client.send("PreToolUse", tool_name=f"mcp__{secret}", tool_input={"q": secret}, **USER)

@@ -55,7 +55,11 @@ def test_what_was_used_most_comes_first_and_what_costs_most_of_the_rest() -> Non
 
 
 def test_a_server_of_which_nothing_was_used_stands_for_its_tools() -> None:
-    git, push, log = server("git", tokens=9), tool("mcp__git__push", tokens=5), tool("mcp__git__log", tokens=4)
+    git, push, log = (
+        server("git", tokens=9),
+        tool("mcp__git__push", tokens=5),
+        tool("mcp__git__log", tokens=4),
+    )
     assert [item.tool.name for item in made(git, push, log).unused] == ["mcp__git__*"]
     used = made(git, push, log, used=(Total(CLIENT, "mcp__git__log", 1, 0, 5),))
     assert [item.tool.name for item in used.unused] == ["mcp__git__push"]

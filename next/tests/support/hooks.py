@@ -116,7 +116,9 @@ class Client:
     # --- what the client sends
 
     def hook(self, mode: str = "closed") -> Hook:
-        return Hook(Parts(self.registry, lambda *given: self.refresh_copies(*given)), mode, self.level, self.now)
+        return Hook(
+            Parts(self.registry, lambda *given: self.refresh_copies(*given)), mode, self.level, self.now
+        )
 
     def send(
         self, name: str, *, mode: str = "closed", entry: str = "cli", **fields: object

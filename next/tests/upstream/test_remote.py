@@ -144,8 +144,10 @@ async def token_endpoint(answer: Mapping[str, Any], seen: list[dict[str, str]]) 
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/token"
 
 
-OLD, NEW = {"access_token": "old"}, {"access_token": "new"}
-TOKEN = StoredToken(token_endpoint="", **OLD, refresh_token="again", client_id="me/1", resource="https://r/")
+OLD = {"access_token": "old", "refresh_token": "again"}
+NEW = {"access_token": "new"}
+SECRET = {"client_secret": "p w", "client_method": "client_secret_basic"}
+TOKEN = StoredToken(token_endpoint="", expires_at=None, **OLD, client_id="me/1", resource="https://r/")
 
 
 async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refresh_token(
@@ -154,10 +156,7 @@ async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refre
     tokens, seen = TokenStore(str(tmp_path)), list[dict[str, str]]()
     answer = {"access_token": "new", "expires_in": 3600}
     async with token_endpoint(answer, seen) as endpoint, http_server(Guarded("new")) as url:
-        secret = replace(
-            TOKEN, token_endpoint=endpoint, client_method="client_secret_basic", client_secret="p w"
-        )
-        tokens.save(url, secret)
+        tokens.save(url, replace(TOKEN, token_endpoint=endpoint, **SECRET))
         async with running_pool(data=str(tmp_path)) as pool:
             await pool.request(at(url), "tools/call", tool("echo"), RecordingCaller())
     stored = tokens.load(url)

@@ -32,7 +32,14 @@ from remit.files import (
     read_start,
     this_machine,
 )
-from remit.hooks.client_calls import CallDecision, ClientCall, decide_call, depends_on_caller, inner_tool, used_rows
+from remit.hooks.client_calls import (
+    CallDecision,
+    ClientCall,
+    decide_call,
+    depends_on_caller,
+    inner_tool,
+    used_rows,
+)
 from remit.hooks.event import MAX_PATH, Answer, permission, refused_request
 from remit.hooks.kept import CLIENT, NEVER_KEPT, version
 from remit.hooks.main import log_failure
