@@ -32,13 +32,13 @@ def create(title: str, text: str = "") -> str:
     _files.write(title, text)
     return f"created {title}"
 ''',
-    "commands/requirement/_files.py": '''
+    "commands/requirement/_files.py": """
 from pathlib import Path
 
 def write(title, text):
     Path("requirements").mkdir(exist_ok=True)
     Path("requirements", f"{title}.md").write_text(text)
-''',
+""",
     "commands/user/list.py": '''
 import click
 
@@ -54,7 +54,7 @@ def list_users(limit: int, draft: bool, names: tuple[str, ...]) -> None:
         raise click.UsageError("too many")
     click.echo(f"{limit} {draft} {' '.join(names)}".strip())
 ''',
-    "commands/user/create.py": '''
+    "commands/user/create.py": """
 import argparse
 import time
 
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("name")
     print("created", parser.parse_args().name, flush=True)
     time.sleep(60)
-''',
+""",
 }
 
 SCOPES = """\
@@ -177,7 +177,9 @@ def test_a_change_that_comes_from_a_file_is_announced_and_edited_scopes_count_at
 
 def test_what_is_not_for_agents_can_neither_be_seen_nor_called(server: Path, tmp_path: Path) -> None:
     scopes = server.with_name("scopes.toml")
-    scopes.write_text(scopes.read_text().replace('[tools."user.list"]\nai_enabled = true', '[tools."user.list"]'))
+    scopes.write_text(
+        scopes.read_text().replace('[tools."user.list"]\nai_enabled = true', '[tools."user.list"]')
+    )
     with served(server, tmp_path / "shop", tmp_path / "home") as client:
         assert client.names() == []
         is_error, text = client.call("user.list")
@@ -199,10 +201,14 @@ def test_generated_files_are_the_same_bytes_wherever_the_program_lies(server: Pa
 
 
 def test_a_program_with_a_command_of_its_own_shows_no_traceback_either(tmp_path: Path) -> None:
-    source = write_tree(tmp_path / "src", {"cli.py": TREE["commands/user/list.py"].replace("def list_users", "def users")})
+    source = write_tree(
+        tmp_path / "src", {"cli.py": TREE["commands/user/list.py"].replace("def list_users", "def users")}
+    )
     made = tmp_path / "made"
     program = write_tree(tmp_path, {"sc.py": "import json\nprint('begins')\njson.loads('x')\n"}) / "sc.py"
-    scopes = f"[server]\nname = 'sc'\ncommand = ['python3', {str(program)!r}]\n[tools.list]\nai_enabled = true\n"
+    scopes = (
+        f"[server]\nname = 'sc'\ncommand = ['python3', {str(program)!r}]\n[tools.list]\nai_enabled = true\n"
+    )
     server = make_server(source, made, scopes)
     assert generate(str(source)).names.commands[0].name == "list"
     (tmp_path / "home").mkdir()

@@ -27,7 +27,9 @@ def write_tree(root: Path, files: Mapping[str, str]) -> Path:
 def make_server(source: Path, made: Path, scopes: str | None = None) -> Path:
     """Generate names, label them, and write their server, in a directory."""
     made.mkdir(exist_ok=True)
-    names_path, scopes_path, server_path = (str(made / name) for name in ("names.py", "scopes.toml", "server.py"))
+    names_path, scopes_path, server_path = (
+        str(made / name) for name in ("names.py", "scopes.toml", "server.py")
+    )
     if scopes is not None:
         Path(scopes_path).write_text(scopes, encoding="utf-8")
     write(names_text(generate(str(source)).names, names_path), names_path)
