@@ -52,12 +52,31 @@ def why(name: str, directory: str, as_json: bool) -> None:
 
 @remit.command()
 @click.option("-C", "directory", default=".")
-def serve(directory: str) -> None:
+@click.option("--client", default="claude-code")
+@click.option("--agent")
+@click.option("--parent", "parents", multiple=True)
+@click.option("--room")
+@click.option("--strategy")
+@click.option("--mode")
+@click.option("--headless", is_flag=True)
+def serve(
+    directory: str,
+    client: str,
+    agent: str | None,
+    parents: tuple[str, ...],
+    room: str | None,
+    strategy: str | None,
+    mode: str | None,
+    headless: bool,
+) -> None:
     """Serve the tools of this directory over MCP on stdio."""
-    from remit.bootstrap import open_registry
-    from remit.gateway import serve_stdio
+    import os
 
-    serve_stdio(open_registry, directory)
+    from remit.bootstrap import open_gateway
+    from remit.gateway import EndpointSpec, Hello, serve_stdio
+
+    spec = EndpointSpec(os.path.realpath(directory), client, agent, parents, room, strategy, mode, headless)
+    raise SystemExit(serve_stdio(open_gateway(), Hello(spec, dict(os.environ))))
 
 
 def main() -> None:
