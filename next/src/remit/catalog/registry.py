@@ -73,6 +73,7 @@ class Registry:
         self._added: list[ServerFilter] = []
         self._last: Catalog | None = None
         self._searchers: _Search | None = None
+        self._view: tuple[Catalog, Snapshot, GatewayView] | None = None
 
     def __enter__(self) -> "Registry":
         return self
@@ -124,17 +125,18 @@ class Registry:
         return context if name is None else as_agent(name, parents, self.catalog(context).tools, context)
 
     def catalog(self, context: Context, last: Catalog | None = None) -> Catalog:
-        """Return the current catalog: `last` if nothing changed since, or if the store cannot be used."""
+        """Return the current catalog: the last one if nothing changed since, or if the store cannot be used."""
+        last = self._last if last is None else last
         if last is not None and last.asked != context:
             last = None
         try:
-            if last is not None and last.is_current():
-                return last
-            return self._read(context, last)
+            if last is None or not last.is_current():
+                last = self._read(context, last)
         except (StoreUnavailableError, StoreRefusedError):
             if last is None:
                 raise
-            return last
+        self._last = last
+        return last
 
     def snapshot(self, catalog: Catalog) -> Snapshot:
         """Take a snapshot of the states that the decisions of a catalog depend on."""
@@ -144,7 +146,7 @@ class Registry:
 
     def tools(self, context: Context) -> Sequence[ToolDecision]:
         """List every tool in scope with its decision, including hidden tools."""
-        catalog = self._current(context)
+        catalog = self.catalog(context)
         return catalog.at(self.snapshot(catalog))
 
     def add_filter(self, filter: "ToolFilterFunction", *, server: str | None = None) -> None:
@@ -180,7 +182,7 @@ class Registry:
         from remit.catalog.explain import elsewhere, explain_name, for_model
         from remit.clients import SettingsFacts
 
-        catalog = self._current(context)
+        catalog = self.catalog(context)
         snapshot = self.snapshot(catalog)
         explanation = explain_name(name, catalog.at(snapshot), catalog.with_answers(snapshot))
         if not for_person:
@@ -210,7 +212,7 @@ class Registry:
         Raises:
             ValueError: the limit is not between 1 and 50.
         """
-        catalog = self._current(context)
+        catalog = self.catalog(context)
         return self.searcher(catalog, catalog.at(self.snapshot(catalog))).search(
             query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
         )
@@ -233,9 +235,13 @@ class Registry:
         from remit.catalog.costs import gateway_view
         from remit.catalog.strategies import make_plan
 
-        catalog = self._current(context)
-        snapshot, plan = self.snapshot(catalog), make_plan(catalog.configuration)
-        return gateway_view(catalog, plan, catalog.at(snapshot), snapshot)
+        catalog = self.catalog(context)
+        snapshot, kept = self.snapshot(catalog), self._view
+        if kept is None or kept[0] is not catalog or kept[1] != snapshot or catalog.filters is not None:
+            plan = make_plan(catalog.configuration)
+            view = gateway_view(catalog, plan, catalog.at(snapshot), snapshot)
+            kept = self._view = catalog, snapshot, view
+        return kept[2]
 
     def request_cost(self, context: Context, texts: Iterable[str] = ()) -> "RequestCost":
         """Estimate what tools cost in a first request, without Remit and with it.
@@ -247,7 +253,7 @@ class Registry:
         view, listed = self.view(context), self.tools(context)
         facts = self._facts(context).get(context.client or "")
         searches = facts is not None and bool(facts.facts.get("searches"))
-        return request_cost(listed, self._current(context).context, view, texts, searches=searches)
+        return request_cost(listed, self.catalog(context).context, view, texts, searches=searches)
 
     def watch(self, context: Context) -> "Watcher":
         """Iterate with `for`: each iteration means that the decisions of a context changed."""
@@ -257,7 +263,7 @@ class Registry:
 
     def paths(self, context: Context) -> list[str]:
         """List the files and directories that the decisions of a context depend on."""
-        inputs = (name for name in self._current(context).inputs if os.path.isabs(name))
+        inputs = (name for name in self.catalog(context).inputs if os.path.isabs(name))
         return [*inputs, *self.states.paths(context)]
 
     @cached_property
@@ -283,10 +289,6 @@ class Registry:
         if model is not None and model.is_slow:
             kept = self.store.documents.vectors(model.model, map(document_key, documents.values()))
         return ToolIndex(documents, model, kept)
-
-    def _current(self, context: Context) -> Catalog:
-        self._last = self.catalog(context, self._last)
-        return self._last
 
     def _read(self, context: Context, last: Catalog | None) -> Catalog:
         # Stamps are taken before any file is read, and the revision after all were.

@@ -58,9 +58,9 @@ def read(source: Source, request: Request) -> Answer:
             "decision": explained.decision,
             "obstacle": obstacle,
             "kind": "" if tool is None else KIND_WORDS[tool.kind],
-            "notes": [_text(line) for line in why_lines(explained, context, obstacle)][1:],
+            "notes": [_text(line) for line in why_lines(explained, obstacle)][1:],
             "elsewhere": [_text(line) for line in elsewhere_lines(explained.elsewhere, (), context)],
-            "unknown": "" if tool else _text(next(iter(why_lines(explained, context)))).partition(": ")[2],
+            "unknown": "" if tool else _text(next(iter(why_lines(explained)))).partition(": ")[2],
             "steps": _steps(explained),
             "rating": None if tool is None else catalog.context.rules.rate(tool).rating,
             "declarations": [
