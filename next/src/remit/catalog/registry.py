@@ -125,7 +125,7 @@ class Registry:
         return context if name is None else as_agent(name, parents, self.catalog(context).tools, context)
 
     def catalog(self, context: Context, last: Catalog | None = None) -> Catalog:
-        """Return the current catalog: the last one if nothing changed since, or if the store cannot be used."""
+        """Return the current catalog: the last one if it still holds, or if the store cannot be used."""
         last = self._last if last is None else last
         if last is not None and last.asked != context:
             last = None

@@ -147,5 +147,5 @@ def _offer_memory(context: Context, *, yes: bool) -> None:
         render.out("   Memory stays off; `remit memory on` switches it on.")
         return
     name_change("remit memory on")
-    set_key(paths[0], ("memory", "enabled"), True)  # noqa: FBT003 - the value of a key
+    set_key(paths[0], ("memory", "enabled"), True)
     render.out("   Memory is on here; `remit memory off` switches it off.")

@@ -30,11 +30,7 @@ def bars(parts: Sequence[Part], most: int, label: str) -> Markup:
     for style, value in parts:
         if value > 0:
             width = max(100 * value / marks[-1], 0.3)
-            drawn.append(
-                Markup('<rect class="{}" x="{:.2f}%" width="{:.2f}%" height="100%"/>').format(
-                    style, at, width
-                )
-            )
+            drawn.append(_rect(style, at, 0, width, 100))
             at += width
     return Markup('<svg class="bar" role="img" aria-label="{}">{}</svg>').format(
         label, Markup("").join(drawn)
@@ -53,20 +49,21 @@ def columns(stacks: Sequence[tuple[str, Sequence[Part]]], label: str) -> Markup:
     ]
     for position, (title, parts) in enumerate(stacks):
         top = 100.0
-        rects = [
-            Markup('<rect class="hover" x="{:.2f}%" y="0" width="{:.2f}%" height="100%"/>').format(
-                wide * position, wide
-            )
-        ]
+        rects = [_rect("hover", wide * position, 0, wide, 100)]
         for style, value in parts:
             if value:
                 height = max(100 * value / marks[-1], 1.0)
                 top -= height
-                rect = '<rect class="{}" x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%"/>'
-                rects.append(Markup(rect).format(style, wide * (position + 0.1), top, wide * 0.8, height))
+                rects.append(_rect(style, wide * (position + 0.1), top, wide * 0.8, height))
         drawn.append(Markup("<g><title>{}</title>{}</g>").format(title, Markup("").join(rects)))
     return Markup('<svg class="plot" role="img" aria-label="{}">{}</svg>').format(
         label, Markup("").join(drawn)
+    )
+
+
+def _rect(style: str, x: float, y: float, width: float, height: float) -> Markup:
+    return Markup('<rect class="{}" x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%"/>').format(
+        style, x, y, width, height
     )
 
 

@@ -31,8 +31,8 @@ _SHOWS_ONLY = "not started by a person at a terminal, so the page shows commands
 def web(*, here: Here, port: int | None, no_open: bool) -> None:
     """Look at tools, cost, approvals and calls in the browser.
 
-    Prints a link that works once, and opens it; Enter makes another one. Only this machine can reach the page.
-    Ctrl-C ends it.
+    Prints a link that works once, and opens it; Enter makes another one. The page can be reached from this
+    machine only. Ctrl-C ends it.
     """
     from remit.web.server import PageServer, listen  # the server takes time to load
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from remit.catalog import Catalog, GroupedTools, ListedGroup, Registry, SortKey, group_tools, summarize
-from remit.cli import Here, Overview, read_overview
+from remit.cli import Candidates, Here, Overview, find_candidates, read_overview
 from remit.decision import Context, Kind, Snapshot, Tool, ToolDecision
 from remit.store import CallQuery
 
@@ -50,6 +50,18 @@ class Listing:
         """Its tools by server and kind, without those of other clients."""
         mine = [item for item in self.known if self.context.client in (None, item.tool.client)]
         return group_tools(mine, SortKey.TOKENS, self.overview.cost.by_server)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What waits for trust, except servers that are off here for another reason."""
+        found = find_candidates(self._registry, self.context, ()).waiting
+        mine = {
+            tool.key
+            for tool, decision in self.known
+            if tool.kind is Kind.MCP_SERVER
+            and (decision.is_available or self.causes.get(tool.key) in ("untrusted", "definition"))
+        }
+        return found._replace(servers=[item for item in found.servers if item.declaration.key in mine])
 
     @cached_property
     def rows(self) -> list[tuple[ListedGroup, ToolDecision]]:

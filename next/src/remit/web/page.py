@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from remit.cli import Here
+from remit.cli import Here, Line
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -96,6 +96,11 @@ class Action(NamedTuple):
 
     path: str
     act: "Callable[[Source, Request], Done]"
+
+
+def plain(line: Line) -> str:
+    """Return a line of a command without its styles."""
+    return line if isinstance(line, str) else "".join(text for text, _ in line)
 
 
 class Paged(NamedTuple, Generic[Item]):

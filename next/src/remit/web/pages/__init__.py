@@ -15,6 +15,6 @@ PAGES = (
 PAGES_WITH_MEMORY = (*PAGES[:-1], Page("/memory", "Memory", memory.read), PAGES[-1])
 ACTIONS = (
     Action("/waiting/call", waiting.answer_call),
-    Action("/waiting/trust", waiting.accept),
+    Action("/waiting/trust", waiting.settle),
     Action("/memory/delete", memory.delete),
 )

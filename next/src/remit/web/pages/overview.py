@@ -1,4 +1,4 @@
-"""Overview: what bare `remit` says, with cost by server, what waits, what is hidden, and the last day's calls."""
+"""Overview: what bare `remit` says, with cost by server, what waits, what is hidden, and the last calls."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -89,7 +89,7 @@ def read(source: Source, request: Request) -> Answer:
                 source.registry.store.calls.bars(query, workspace, HOUR), query.since or 0, HOUR, HOURS
             ),
             "example": _example(listing),
-            **waiting.questions(source, listing),
+            **waiting.waiting(source, listing),
         }
 
     return Answer("overview.html", lambda: overview_answer(overview), values, part="part")

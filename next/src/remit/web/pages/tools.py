@@ -1,4 +1,4 @@
-"""Tools: what is visible and hidden here, by server, with cost, uses, and the reason of each that is hidden."""
+"""Tools: what is visible and hidden here, by server, with cost, uses, and why each one is hidden."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

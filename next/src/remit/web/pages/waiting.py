@@ -1,36 +1,44 @@
 """Waiting: what needs a person, with everything that the answer would allow."""
 
 import shlex
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain
 
-from remit import trust
-from remit.bootstrap import clock
-from remit.cli import answers
-from remit.decision import shorten
-from remit.errors import ApprovalError
-from remit.trust import HeldDefinition, ServerTrust
+from remit.bootstrap import clock, refresh_copies
+from remit.cli import (
+    Candidates,
+    Line,
+    answers,
+    approval_answer,
+    definition_lines,
+    find_candidates,
+    label_of,
+    request_lines,
+    server_lines,
+    trust_answer,
+)
+from remit.decision import Context
+from remit.errors import ApprovalError, InstallError
+from remit.trust import Cause, accept, grant
 from remit.web.listing import Listing, Source
-from remit.web.page import Answer, Done, Request
+from remit.web.page import Answer, Done, Request, Values, plain
 
 PATH = "/waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A server or a changed definition that waits for trust."""
+    """A server, a part of a project's file or a changed definition that waits for trust."""
 
     kind: str
     title: str
-    origin: str
-    reason: str
-    lines: Sequence[str]  # what it would do, or how it changed
-    command: str
-    subject: ServerTrust | HeldDefinition
-    digest: str | None
+    lines: Sequence[str]  # what it would do, or how it changed; the first says where it is
+    name: str  # that the command takes
+    candidate: Candidates  # this one alone
+    digest: object
+    is_suspicious: bool = False
+    can_accept: bool = True  # there is something to trust: a file that cannot be read has nothing
 
     @property
     def token(self) -> str:
@@ -38,14 +46,9 @@ class Question:
         return sha256(repr((self.kind, self.title, self.digest, list(self.lines))).encode()).hexdigest()
 
     @property
-    def is_suspicious(self) -> bool:
-        """Whether accepting it is not the answer to offer first."""
-        return isinstance(self.subject, HeldDefinition) and self.subject.cause is trust.Cause.SUSPICIOUS
-
-    @property
-    def can_accept(self) -> bool:
-        """Whether there is something to trust: a file that cannot be read has nothing."""
-        return bool(self.lines)
+    def command(self) -> str:
+        """The command that accepts it; a repository chooses the names of its servers."""
+        return f"remit trust -- {shlex.quote(self.name)}"
 
 
 def read(source: Source, request: Request) -> Answer:
@@ -54,33 +57,22 @@ def read(source: Source, request: Request) -> Answer:
     part = "count" if request.params.get("part") == "count" else "part"
 
     def shape() -> answers.Shape:
-        asked = questions(source, listing)
-        return {
-            **answers.asked_for(listing.context),
-            "approvals": [
-                {
-                    "id": call.id,
-                    "tool": call.binding.tool,
-                    "caller": call.binding.caller,
-                    "reason": call.reason,
-                }
-                for call in asked["calls"]
-            ],
-            "questions": [
-                {"kind": item.kind, "name": item.title, "reason": item.reason, "lines": [*item.lines]}
-                for item in asked["items"]
-            ],
-        }
+        approvals = source.registry.approvals
+        calls = [approval_answer(call, approvals) for call in approvals.waiting(listing.context)]
+        return {**trust_answer(listing.candidates, listing.context), "approvals": calls}
 
-    return Answer("waiting.html", shape, lambda: questions(source, listing), part=part)
+    return Answer("waiting.html", shape, lambda: waiting(source, listing), part=part)
 
 
-def questions(source: Source, listing: Listing) -> dict[str, list]:
+def waiting(source: Source, listing: Listing) -> Values:
     """Return the calls and the questions of trust that wait."""
     calls = source.registry.approvals.waiting(listing.context)
-    now = time.time() * 1000
-    minutes = {call.id: max(1, round((call.expires_at - now) / 60_000)) for call in calls}
-    return {"calls": calls, "minutes": minutes, "items": list(_questions(source, listing))}
+    minutes = {call.id: max(1, round((call.expires_at - clock()) / 60_000)) for call in calls}
+    return {
+        "calls": calls,
+        "minutes": minutes,
+        "items": list(_questions(listing.candidates, listing.context)),
+    }
 
 
 def answer_call(source: Source, request: Request) -> Done:
@@ -92,70 +84,67 @@ def answer_call(source: Source, request: Request) -> Done:
     return Done(PATH, f"{word}: `{answered.binding.tool}`")
 
 
-def accept(source: Source, request: Request) -> Done:
-    """Trust a server, or accept a definition, exactly as it was shown.
+def settle(source: Source, request: Request) -> Done:
+    """Trust a server or a part of a file, or accept a definition, exactly as it was shown.
 
     Raises:
         ApprovalError: it changed since it was shown.
     """
-    listing = source.listing(request.here)
+    registry, context = source.registry, request.here.context(source.registry)
     token = request.params.get("token", "")
-    item = next(
-        (item for item in _questions(source, listing) if item.token == token and item.can_accept), None
-    )
+    questions = _questions(find_candidates(registry, context, ()).waiting, context)
+    item = next((item for item in questions if item.token == token and item.can_accept), None)
     if item is None:
         raise ApprovalError(
             "it changed, or was answered, since this page was loaded", hint="look at it again"
         )
-    store, context = source.registry.store, listing.context
-    if isinstance(item.subject, ServerTrust):
-        trust.grant(store, [item.subject], context, clock())
-        return Done(PATH, f"Trusted: `{item.title}`")
-    if trust.accept(store, [item.subject], context, clock()):
+    grant(registry.store, item.candidate.servers, context, clock())
+    registry.config.trust(item.candidate.requests, context.workspace)
+    if accept(registry.store, item.candidate.definitions, context, clock()):
         raise ApprovalError("it changed meanwhile", hint="look at it again")
-    return Done(PATH, f"Accepted: `{item.title}`")
+    notice = f"{'Accepted' if item.kind == 'definition' else 'Trusted'}: `{item.title}`"
+    try:
+        refresh_copies(registry, context)
+    except InstallError as error:
+        notice = f"{notice}. The client's own rules are not current: {error}"
+    return Done(PATH, notice)
 
 
-def _questions(source: Source, listing: Listing) -> Iterator[Question]:
-    untrusted = {
-        tool.key
-        for tool, decision in listing.known
-        if tool.is_trusted is False and (decision.is_available or listing.causes.get(tool.key) == "untrusted")
-    }
-    if untrusted:
-        yield from _servers(source, listing, untrusted)
-    changes = listing.catalog.configuration.changes
-    for item in trust.pending(source.registry.store, listing.catalog.context):
-        if changes == "note" and item.cause is not trust.Cause.SUSPICIOUS:
-            continue
+def _questions(found: Candidates, context: Context) -> Iterator[Question]:
+    for server in found.servers:
+        declaration = server.declaration
+        yield Question(
+            kind="server",
+            title=label_of(server),
+            lines=_lines(server_lines(server, context)),
+            name=label_of(server),
+            candidate=Candidates([server], [], []),
+            digest=declaration.digest,
+            can_accept=declaration.launch is not None,
+        )
+    for part in found.requests:
+        yield Question(
+            kind="file",
+            title=part.title,
+            lines=_lines(request_lines(part, context)),
+            name=part.name,
+            candidate=Candidates([], [part], []),
+            digest=part,
+        )
+    for item in found.definitions:
         yield Question(
             kind="definition",
             title=item.title,
-            origin=shorten(item.tool.source, listing.context),
-            reason=item.reason,
-            lines=item.lines(),
-            command=f"remit trust -- {shlex.quote(item.accepting_name)}",
-            subject=item,
+            lines=_lines(definition_lines(item)),
+            name=item.accepting_name,
+            candidate=Candidates([], [], [item]),
             digest=item.definition.digest,
+            is_suspicious=item.cause is Cause.SUSPICIOUS,
         )
 
 
-def _servers(source: Source, listing: Listing, untrusted: set) -> Iterator[Question]:
-    context = listing.context
-    readings = source.registry.clients.readings(context).values()
-    resolved = chain.from_iterable(reading.resolved for reading in readings)
-    for item in trust.servers(source.registry.store, resolved, context):
-        declaration = item.declaration
-        if declaration.key not in untrusted or item.is_trusted:
-            continue
-        name = declaration.server or declaration.name
-        yield Question(
-            kind="server",
-            title=name,
-            origin=shorten(declaration.source, context),
-            reason="its entry changed after you trusted it" if item.is_changed else "the project declares it",
-            lines=item.changes or item.lines,
-            command=f"remit trust -- {shlex.quote(name)}",
-            subject=item,
-            digest=declaration.digest,
-        )
+def _lines(lines: Iterator[Line]) -> list[str]:
+    """Return lines without the title, which is the heading of a question."""
+    first = next(lines)
+    where = first if isinstance(first, str) else plain(first[1:])
+    return [where.strip(), *(plain(line).removeprefix("  ") for line in lines)]

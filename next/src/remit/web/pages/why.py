@@ -6,7 +6,6 @@ from typing import NamedTuple
 from remit.catalog import Explanation
 from remit.cli import (
     KIND_WORDS,
-    Line,
     allow_step,
     answers,
     elsewhere_lines,
@@ -20,7 +19,7 @@ from remit.cli import (
 )
 from remit.decision import Decision, ToolDecision, Verdict
 from remit.web.listing import Source
-from remit.web.page import Answer, Request, Values
+from remit.web.page import Answer, Request, Values, plain
 
 
 class GateStep(NamedTuple):
@@ -58,9 +57,9 @@ def read(source: Source, request: Request) -> Answer:
             "decision": explained.decision,
             "obstacle": obstacle,
             "kind": "" if tool is None else KIND_WORDS[tool.kind],
-            "notes": [_text(line) for line in why_lines(explained, obstacle)][1:],
-            "elsewhere": [_text(line) for line in elsewhere_lines(explained.elsewhere, (), context)],
-            "unknown": "" if tool else _text(next(iter(why_lines(explained)))).partition(": ")[2],
+            "notes": [plain(line) for line in why_lines(explained, obstacle)][1:],
+            "elsewhere": [plain(line) for line in elsewhere_lines(explained.elsewhere, (), context)],
+            "unknown": "" if tool else plain(next(iter(why_lines(explained)))).partition(": ")[2],
             "steps": _steps(explained),
             "rating": None if tool is None else catalog.context.rules.rate(tool).rating,
             "declarations": [
@@ -85,7 +84,3 @@ def _steps(explained: Explanation) -> Sequence[GateStep]:
         steps.append(GateStep(gate, "later" if is_later else signs[gate.verdict]))
         is_later = is_later or gate.gate is stopping
     return steps
-
-
-def _text(line: Line) -> str:
-    return line if isinstance(line, str) else "".join(text for text, _ in line)
