@@ -125,18 +125,18 @@ class Registry:
         return context if name is None else as_agent(name, parents, self.catalog(context).tools, context)
 
     def catalog(self, context: Context, last: Catalog | None = None) -> Catalog:
-        """Return the current catalog: the last one if it still holds, or if the store cannot be used."""
-        last = self._last if last is None else last
+        """Return the current catalog; if the store cannot be used, `last`."""
         if last is not None and last.asked != context:
             last = None
+        known = last or self._last
+        known = None if known is None or known.asked != context else known
         try:
-            if last is None or not last.is_current():
-                last = self._read(context, last)
+            self._last = known if known is not None and known.is_current() else self._read(context, known)
         except (StoreUnavailableError, StoreRefusedError):
             if last is None:
                 raise
-        self._last = last
-        return last
+            return last
+        return self._last
 
     def snapshot(self, catalog: Catalog) -> Snapshot:
         """Take a snapshot of the states that the decisions of a catalog depend on."""
@@ -146,7 +146,7 @@ class Registry:
 
     def tools(self, context: Context) -> Sequence[ToolDecision]:
         """List every tool in scope with its decision, including hidden tools."""
-        catalog = self.catalog(context)
+        catalog = self._current(context)
         return catalog.at(self.snapshot(catalog))
 
     def add_filter(self, filter: "ToolFilterFunction", *, server: str | None = None) -> None:
@@ -182,7 +182,7 @@ class Registry:
         from remit.catalog.explain import elsewhere, explain_name, for_model
         from remit.clients import SettingsFacts
 
-        catalog = self.catalog(context)
+        catalog = self._current(context)
         snapshot = self.snapshot(catalog)
         explanation = explain_name(name, catalog.at(snapshot), catalog.with_answers(snapshot))
         if not for_person:
@@ -212,7 +212,7 @@ class Registry:
         Raises:
             ValueError: the limit is not between 1 and 50.
         """
-        catalog = self.catalog(context)
+        catalog = self._current(context)
         return self.searcher(catalog, catalog.at(self.snapshot(catalog))).search(
             query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
         )
@@ -235,7 +235,7 @@ class Registry:
         from remit.catalog.costs import gateway_view
         from remit.catalog.strategies import make_plan
 
-        catalog = self.catalog(context)
+        catalog = self._current(context)
         snapshot, kept = self.snapshot(catalog), self._view
         if kept is None or kept[0] is not catalog or kept[1] != snapshot or catalog.filters is not None:
             plan = make_plan(catalog.configuration)
@@ -253,7 +253,7 @@ class Registry:
         view, listed = self.view(context), self.tools(context)
         facts = self._facts(context).get(context.client or "")
         searches = facts is not None and bool(facts.facts.get("searches"))
-        return request_cost(listed, self.catalog(context).context, view, texts, searches=searches)
+        return request_cost(listed, self._current(context).context, view, texts, searches=searches)
 
     def watch(self, context: Context) -> "Watcher":
         """Iterate with `for`: each iteration means that the decisions of a context changed."""
@@ -263,7 +263,7 @@ class Registry:
 
     def paths(self, context: Context) -> list[str]:
         """List the files and directories that the decisions of a context depend on."""
-        inputs = (name for name in self.catalog(context).inputs if os.path.isabs(name))
+        inputs = (name for name in self._current(context).inputs if os.path.isabs(name))
         return [*inputs, *self.states.paths(context)]
 
     @cached_property
@@ -289,6 +289,9 @@ class Registry:
         if model is not None and model.is_slow:
             kept = self.store.documents.vectors(model.model, map(document_key, documents.values()))
         return ToolIndex(documents, model, kept)
+
+    def _current(self, context: Context) -> Catalog:
+        return self.catalog(context, self._last)
 
     def _read(self, context: Context, last: Catalog | None) -> Catalog:
         # Stamps are taken before any file is read, and the revision after all were.
