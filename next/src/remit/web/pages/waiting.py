@@ -147,4 +147,7 @@ def _lines(lines: Iterator[Line]) -> list[str]:
     """Return lines without the title, which is the heading of a question."""
     first = next(lines)
     where = first if isinstance(first, str) else plain(first[1:])
-    return [where.strip(), *(plain(line).removeprefix("  ") for line in lines)]
+    return [
+        where.strip().replace("(", "", 1).replace(")", "", 1),
+        *(plain(line).removeprefix("  ") for line in lines),
+    ]
