@@ -126,7 +126,7 @@ def test_a_command_is_copied(chromium: Browser, pages: WebPages) -> None:
 
 def test_a_tab_in_the_background_gives_its_connection_back(chromium: Browser, pages: WebPages) -> None:
     with opened(chromium, pages) as page:
-        page.evaluate("EventSource.prototype.close = function () { window.isClosed = true; }")
+        page.evaluate("void (EventSource.prototype.close = () => (window.isClosed = true))")
         page.evaluate(
             "Object.defineProperty(document, 'hidden', {value: true});"
             "document.dispatchEvent(new Event('visibilitychange'))"
