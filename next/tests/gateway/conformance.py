@@ -1,7 +1,7 @@
-"""Runs the official conformance suite: `python -m gateway.conformance SUITE`, SUITE being where npm installed it.
+"""Runs the official conformance suite: `python -m gateway.conformance SUITE`, SUITE being where npm put it.
 
-The everything-server stands behind the gateway, and a shim takes the server's name off tools and prompts, since
-the suite calls them by fixed names. All scenarios that a revision requires of a server have to pass.
+The everything-server stands behind the gateway, and a shim takes the server's name off tools and prompts,
+since the suite calls them by fixed names. All scenarios that a revision requires have to pass.
 """
 
 import json
@@ -117,8 +117,14 @@ def main() -> None:
             if " on http" in words:
                 threading.Thread(target=run, args=[words.rpartition(" ")[2]]).start()
 
-        serve_http(world.gateway(), world.spec(), Address("127.0.0.1", 0), authenticator=Unprefixed(), say=say)
+        serve_http(
+            world.gateway(), world.spec(), Address("127.0.0.1", 0), authenticator=Unprefixed(), say=say
+        )
     sys.exit(0 if good and all(good) else 1)
+
+
+def say_so(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
 
 
 def passes(suite: Path, revision: str, url: str, folder: Path) -> bool:
@@ -135,15 +141,15 @@ def passes(suite: Path, revision: str, url: str, folder: Path) -> bool:
     )
     found = {name: checks(results, name) for name in required["server"]}
     passed = [name for name, made in found.items() if is_good(made)]
-    print(f"{revision}: {len(passed)} of {len(found)} required scenarios pass")
+    say_so(f"{revision}: {len(passed)} of {len(found)} required scenarios pass")
     for name, made in found.items():
         for check in made:
             if check["status"] in ("FAILURE", "WARNING"):
-                print(f"  {name}: {check['status'].lower()}: {check['id']}: {check.get('errorMessage')}")
+                say_so(f"  {name}: {check['status'].lower()}: {check['id']}: {check.get('errorMessage')}")
         if not made:
-            print(f"  {name}: no result")
+            say_so(f"  {name}: no result")
     if ran.returncode and len(passed) == len(found):
-        print(f"  the suite itself failed:\n{ran.stderr[-2000:]}")
+        say_so(f"  the suite itself failed:\n{ran.stderr[-2000:]}")
     return len(passed) == len(found) and ran.returncode == 0
 
 

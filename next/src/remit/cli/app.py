@@ -59,6 +59,9 @@ def why(name: str, directory: str, as_json: bool) -> None:
 @click.option("--strategy")
 @click.option("--mode")
 @click.option("--headless", is_flag=True)
+@click.option("--http", "address", help="Serve many clients at HOST:PORT instead.")
+@click.option("--allow-host", "hosts", multiple=True)
+@click.option("--allow-origin", "origins", multiple=True)
 def serve(
     directory: str,
     client: str,
@@ -68,15 +71,27 @@ def serve(
     strategy: str | None,
     mode: str | None,
     headless: bool,
+    address: str | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
 ) -> None:
-    """Serve the tools of this directory over MCP on stdio."""
+    """Serve the tools of this directory over MCP, on stdio or over HTTP."""
     import os
 
     from remit.bootstrap import open_gateway
     from remit.gateway import EndpointSpec, Hello, serve_stdio
 
+    def say(words: str) -> None:
+        click.echo(words, err=True)
+
     spec = EndpointSpec(os.path.realpath(directory), client, agent, parents, room, strategy, mode, headless)
-    raise SystemExit(serve_stdio(open_gateway(), Hello(spec, dict(os.environ))))
+    if address is None:
+        raise SystemExit(serve_stdio(open_gateway(), Hello(spec, dict(os.environ)), say))
+    from remit.gateway import Address, serve_http
+
+    host, _, port = address.rpartition(":")
+    where = Address(host.strip("[]") or "127.0.0.1", int(port))
+    raise SystemExit(serve_http(open_gateway(), spec, where, hosts=hosts, origins=origins, say=say))
 
 
 def main() -> None:

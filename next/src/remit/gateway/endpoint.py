@@ -229,6 +229,11 @@ class Endpoint:
             self._instructions = published, text
         return self._instructions[1]
 
+    @property
+    def last_instructions(self) -> str | None:
+        """The instructions as they were when a client connected last."""
+        return None if self._instructions is None else self._instructions[1]
+
     def capabilities(self, era: Era) -> dict[str, Any]:
         """Return the capabilities: all of them, since a server that has not answered yet may have any."""
         capabilities: dict[str, Any] = {

@@ -384,12 +384,12 @@ def serve_http(
                 async with (authenticator or tokens).wrap(app, app) as wrapped:
                     gateway.process.tasks.start(Status(gateway, address.url("/mcp")).run())
                     say(f"serving {spec.title} on {address.url('/mcp')}")
-                    guarded = _guarded(_allow_origins(wrapped, origins), check)
+                    checked = guarded(_allow_origins(wrapped, origins), check)
 
                     async def drain() -> None:
                         await gateway.drain(DRAIN)
 
-                    await serve_app(guarded, listener, on_stop=drain, grace=DRAIN + GRACE)
+                    await serve_app(checked, listener, on_stop=drain, grace=DRAIN + GRACE)
 
         return run_until_stopped(serve)
 
@@ -512,10 +512,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _guarded(app: ASGIApp, check: HostCheck) -> ASGIApp:
+def guarded(app: ASGIApp, check: HostCheck) -> ASGIApp:
     """Check the form and the origin of requests first, and bound the time that their bodies take."""
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         if (objection := check.objection(Headers(scope=scope))) is not None:
@@ -537,7 +537,7 @@ def _guarded(app: ASGIApp, check: HostCheck) -> ASGIApp:
 
         await app(scope, receive_in_time, send)
 
-    return guarded
+    return checked
 
 
 def _allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
