@@ -14,7 +14,7 @@ from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import CLIENTS, Scanner, read_edits, record_path
 from remit.config import data_directory
 from remit.decision import Face
-from remit.files import this_machine
+from remit.files import Machine, this_machine
 from remit.memory import with_own_server
 from remit.store import Store, open_store
 
@@ -66,10 +66,11 @@ def _extra_keys() -> "Iterator[ConfigKey]":
         yield from extension.keys
 
 
-def face_of(client: str) -> Face:
+def face_of(client: str, machine: Machine | None = None) -> Face:
     """Tell who starts a client's servers, from the install records."""
     levels = {"full": Face.GATEWAY, "hooks": Face.GUARDED}
-    return levels.get(_installs().get(client, ""), Face.CLIENT)
+    installs = _installs() if machine is None else _read_installs(machine)
+    return levels.get(installs.get(client, ""), Face.CLIENT)
 
 
 def installed_clients() -> Collection[str]:
@@ -79,10 +80,14 @@ def installed_clients() -> Collection[str]:
 
 @cache
 def _installs() -> Mapping[str, str]:
+    return _read_installs(this_machine())
+
+
+def _read_installs(machine: Machine) -> Mapping[str, str]:
     """Return the level of each install; a record that cannot be read counts as a whole one."""
     import json
 
-    machine, levels = this_machine(), dict[str, str]()
+    levels: dict[str, str] = {}
     paths = [record_path("", machine, is_managed=is_managed) for is_managed in (True, False)]
     for folder in map(os.path.dirname, paths):
         with suppress(OSError):
