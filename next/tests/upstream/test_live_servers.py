@@ -1,5 +1,6 @@
 """Many servers are listed side by side, and what is in the way is named without starting any."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,9 +8,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from remit.decision import Launch, Offer, Status, VariableSyntax
+import pytest
+
+from remit.catalog import JoinedConfigurations, Registry
+from remit.clients import Scanner
+from remit.decision import Kind, Launch, Offer, Status, VariableSyntax
+from remit.errors import NotFoundError
 from remit.files import Machine
-from remit.upstream import Obstacle, Upstream, ask_all, start_obstacles
+from remit.store import open_store
+from remit.upstream import Obstacle, ServerListing, Upstream, ask_all, refresh, start_obstacles
 from support.builders import declared
 from support.upstreams import launcher, script, two_eras, upstream
 
@@ -69,3 +76,28 @@ def test_hooks_load_little_to_look_for_obstacles() -> None:
         [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_refreshed_lists_are_stored_and_a_name_that_is_no_servers_is_refused(tmp_path: Path) -> None:
+    home, directory = tmp_path / "home", tmp_path / "shop"
+    directory.mkdir()
+    home.mkdir()
+    launches = {"two": two_eras("old"), "bad": script("import sys; sys.exit('no luck')")}
+    entries = {name: {"command": launch.command, "args": launch.args} for name, launch in launches.items()}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": entries}))
+    machine = Machine(str(home), {"PATH": os.environ["PATH"]})
+    store = open_store(":memory:")
+    scanner = Scanner(store, machine, lambda: 1)
+    heard: list[ServerListing] = []
+    with Registry(
+        store, machine, lambda: 1, scanner, JoinedConfigurations(store, machine, lambda: 1)
+    ) as registry:
+        context = registry.at(str(directory))
+        listings = refresh(registry, context, [], heard.append, launcher=launcher())
+        names = [item.tool.name for item in registry.tools(context) if item.tool.kind is Kind.MCP_TOOL]
+        with pytest.raises(NotFoundError, match="no server is called `three` here"):
+            refresh(registry, context, ["three"], heard.append, launcher=launcher())
+    failures = {listing.tool.server: listing.failure for listing in listings}
+    assert failures == {"two": None, "bad": "ended before it answered (exit code 1)"}
+    assert sorted(listing.tool.server or "" for listing in heard) == ["bad", "two"]
+    assert "mcp__two__echo" in names

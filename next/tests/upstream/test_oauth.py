@@ -200,6 +200,8 @@ class Names:
     async def _resolve(self, host: str, *_: object, **__: object) -> Sequence[Any]:
         answers = self._answers.get(host, [host])
         address = answers.pop(0) if len(answers) > 1 else answers[0]
+        if not address:
+            raise socket.gaierror
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [(family, socket.SOCK_STREAM, 6, "", (address, 0))]
 
@@ -240,11 +242,29 @@ def test_a_name_that_changes_its_address_after_the_check_is_connected_to_as_it_w
             async with guard.client({}, httpx2.Auth()) as client:
                 with pytest.raises(httpx2.TransportError):
                     await client.post(f"http://login.example:{port}/register", content=b"{}")
+            assert await guard.check(httpx2.URL("http://login.example/")) == ["192.0.2.1"]
 
         anyio.run(post)
         with pytest.raises(TimeoutError):
             arrived.append(listener.accept()[0].recv(100))
     assert arrived == []
+
+
+def test_a_name_without_an_address_at_first_is_checked_when_it_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(oauth, "getproxies", dict)
+    Names(monkeypatch, login_example=["", "127.0.0.1"])
+
+    async def post() -> None:
+        guard = AddressGuard(httpx2.URL("https://8.8.8.8/mcp"))
+        async with guard.client({}, httpx2.Auth()) as client:
+            with pytest.raises(httpx2.ConnectError, match="unknown host"):
+                await client.post("http://login.example/register")
+            with pytest.raises(OAuthFlowError, match=r"names login\.example for it"):
+                await client.post("http://login.example/register")
+
+    anyio.run(post)
 
 
 def test_a_pinned_address_is_asked_under_the_hosts_own_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from remit.gateway.live_lists import Worker
     from remit.gateway.refusals import approval_required, denied, failure, refusal
     from remit.gateway.status import running_gateways
-    from remit.gateway.stdio import serve_stdio
+    from remit.gateway.stdio import serve_memory, serve_stdio
 
 _MODULES = {
     "approval_question": "can_elicit question read_answer",
@@ -20,7 +20,7 @@ _MODULES = {
     "live_lists": "Worker",
     "refusals": "approval_required denied failure refusal",
     "status": "running_gateways",
-    "stdio": "serve_stdio",
+    "stdio": "serve_memory serve_stdio",
 }
 _HOMES = {name: f"remit.gateway.{module}" for module, names in _MODULES.items() for name in names.split()}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         lock_text,
         losses,
     )
-    from remit.trust.permit import StartPermit, permit_start
+    from remit.trust.permit import StartPermit, permit_start, trusted_digest
     from remit.trust.pins import diff, lines_of, pin_of
 
 _MODULES = {
@@ -37,7 +37,7 @@ _MODULES = {
     "inspection": "Finding Inspector OtherTools",
     "lists": "PreparedList withheld",
     "lock": "Lock LockedServer build_lock differences lock_server lock_text losses",
-    "permit": "StartPermit permit_start",
+    "permit": "StartPermit permit_start trusted_digest",
     "pins": "diff lines_of pin_of",
 }
 _HOMES = {name: f"remit.trust.{module}" for module, names in _MODULES.items() for name in names.split()}

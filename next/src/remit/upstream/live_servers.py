@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 from anyio.from_thread import start_blocking_portal
 
+from remit.config import data_directory
 from remit.decision import (
     REMIT,
     Context,
@@ -25,8 +26,9 @@ from remit.decision import (
     needs_trust,
 )
 from remit.errors import NotFoundError, UpstreamError
+from remit.files import this_machine
 from remit.trust import Inspector, OtherTools, PreparedList
-from remit.upstream.launch import Launcher
+from remit.upstream.launch import Launcher, LocalLauncher
 from remit.upstream.model import DEADLINE, ServerOptions, Upstream, make_upstreams
 from remit.upstream.pool import UpstreamPool, open_pool
 
@@ -57,7 +59,7 @@ def refresh(
     names: Sequence[str],
     on_progress: Callable[[ServerListing], None],
     *,
-    launcher: Launcher,
+    launcher: Launcher | None = None,
     inspector: Inspector | None = None,
     deadline: float = DEADLINE,
 ) -> list[ServerListing]:
@@ -89,6 +91,9 @@ def refresh(
         listings[upstream.key] = listing = listings[upstream.key]._replace(offer=offer)
         on_progress(listing)
 
+    if launcher is None:
+        machine = this_machine()
+        launcher = LocalLauncher(machine.variables, machine.home, data_directory(machine))
     ask_all([replace(upstream, deadline=deadline) for upstream in upstreams.values()], launcher, keep)
     return list(listings.values())
 

@@ -99,7 +99,7 @@ def _upstream(
     version: str | None,
 ) -> Upstream | None:
     workspace = context.workspace
-    permit = permit_start(declaration, workspace, home=context.home, trusted=trusted)
+    permit = permit_start(declaration, workspace, home=context.home, trusted=trusted, options=options)
     if permit is None or not declaration.is_served:
         return None
     inherits = options.inherit_env

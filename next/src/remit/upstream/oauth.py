@@ -159,7 +159,8 @@ async def authorize(
     guard = AddressGuard(server)
 
     async def open_checked(target: str) -> None:
-        await guard.check(parse_url(target))
+        with suppress(OSError):  # a browser may know it
+            await guard.check(parse_url(target))
         await open_page(target)
 
     async def wait() -> AuthorizationCodeResult:
@@ -283,32 +284,28 @@ class AddressGuard:
         return httpx2.AsyncClient(
             headers={"Accept-Encoding": "identity", **headers},
             timeout=_SECONDS,
-            event_hooks={"request": [self._check_request]},
+            event_hooks={"request": [self._check_request] if getproxies() else []},
             auth=auth,
-            transport=None if getproxies() else _PinnedTransport(self.addresses),
+            transport=None if getproxies() else _PinnedTransport(self.check),
         )
 
-    async def check(self, url: httpx2.URL) -> None:
-        """Check a URL before it is opened.
+    async def check(self, url: httpx2.URL) -> Sequence[str]:
+        """Return the addresses of a URL's host, always the same.
 
         Raises:
             OAuthFlowError: it is on this machine or network, and the server is elsewhere.
+            OSError: it has no address.
         """
-        with suppress(OSError):  # a name without an address leads nowhere
-            if not any(map(is_local, await self.addresses(url.host))):
-                return
-            if not any(map(is_local, await self.addresses(self._server.host))):
-                raise OAuthFlowError(f"it names {url.host} for it, an address of this machine or network")
+        addresses = await self._addresses(url.host)
+        if any(map(is_local, addresses)) and not any(map(is_local, await self._addresses(self._server.host))):
+            raise OAuthFlowError(f"it names {url.host} for it, an address of this machine or network")
+        return addresses
 
     async def _check_request(self, request: httpx2.Request) -> None:
-        await self.check(request.url)
+        with suppress(OSError):  # the proxy may know it
+            await self.check(request.url)
 
-    async def addresses(self, host: str) -> Sequence[str]:
-        """Return the addresses of a host, always the same.
-
-        Raises:
-            OSError: it has none.
-        """
+    async def _addresses(self, host: str) -> Sequence[str]:
         if host not in self._known:
             resolved = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
             self._known[host] = list(dict.fromkeys(str(address[0]) for *_, address in resolved))
@@ -318,14 +315,13 @@ class AddressGuard:
 class _PinnedTransport(httpx2.AsyncBaseTransport):
     """Connects to the addresses that it is given, under the host's own name."""
 
-    def __init__(self, addresses: Callable[[str], Awaitable[Sequence[str]]]) -> None:
-        self._addresses = addresses
+    def __init__(self, check: Callable[[httpx2.URL], Awaitable[Sequence[str]]]) -> None:
+        self._check = check
         self._inner = httpx2.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        host = request.url.host
         try:
-            addresses = await self._addresses(host)
+            addresses = await self._check(request.url)
         except OSError as error:
             raise httpx2.ConnectError("unknown host") from error
         failure: httpx2.TransportError = httpx2.ConnectError("no address")
@@ -335,7 +331,7 @@ class _PinnedTransport(httpx2.AsyncBaseTransport):
                 request.url.copy_with(host=address),
                 headers=request.headers,
                 stream=request.stream,
-                extensions={**request.extensions, "sni_hostname": host},
+                extensions={**request.extensions, "sni_hostname": request.url.host},
             )
             try:
                 return await self._inner.handle_async_request(pinned)

@@ -158,11 +158,11 @@ def _runtime(command: str, cwd: str, search_path: str, home: str) -> Iterator[st
         if not interpreter:
             return
         is_env = os.path.basename(interpreter[0]) == "env" and len(interpreter) > 1
-        command = next(word for word in interpreter[1:] if word != "-S") if is_env else interpreter[0]
+        command = next((word for word in interpreter[1:] if word != "-S"), "") if is_env else interpreter[0]
 
 
 def _prefix(program: str, home: str) -> str:
-    """Return the installation of a program: for `…/bin/x` all of `…`, unless that holds more than programs."""
+    """Return the installation of a program: for `…/bin/x` all of `…`, unless that holds more."""
     directory, name = os.path.split(os.path.dirname(program))
     is_more = directory in (os.sep, os.path.join(home, ".local")) or is_at_or_below(home, directory)
     return directory if name == "bin" and not is_more else program

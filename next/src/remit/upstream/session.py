@@ -141,19 +141,18 @@ class Session:
         return self._output[1]
 
     async def compare(self, on_list: OnList, on_change: OnChange, tasks: Tasks) -> None:
-        """List what the server has, and hand it over, unless that is done; all callers wait for the same.
+        """List what the server has, and hand it over; all callers wait for the same.
 
         Raises:
             JsonRpcError, PeerError, TimeoutError: the server does not list its tools.
         """
-        while not self.is_compared:
-            if self._comparing is None or self._comparing.done():
-                self._comparing = tasks.start(self._compare(on_list, on_change))
-            comparing = self._comparing
-            await asyncio.wait([comparing])
-            error = LostError("was ended") if comparing.cancelled() else comparing.result()
-            if error is not None:
-                raise error
+        if self._comparing is None or self._comparing.done():
+            self._comparing = tasks.start(self._compare(on_list, on_change))
+        comparing = self._comparing
+        await asyncio.wait([comparing])
+        error = LostError("was ended") if comparing.cancelled() else comparing.result()
+        if error is not None:
+            raise error
 
     async def _compare(self, on_list: OnList, on_change: OnChange) -> Exception | None:
         try:
