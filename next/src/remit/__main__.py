@@ -41,7 +41,7 @@ def _run_command_line() -> None:
 
 def hook(words: Sequence[str], event: bytes | None = None) -> NoReturn:
     """Answer an event of a client, from standard input unless it was read already."""
-    from remit.hooks.main import Parts, run  # past the interface, which is for longer processes
+    from remit.hooks import Parts, run
 
     run(words, Parts(_open_registry, _refresh_copies), event)
 

@@ -242,6 +242,7 @@ def test_a_name_that_changes_its_address_after_the_check_is_connected_to_as_it_w
             async with guard.client({}, httpx2.Auth()) as client:
                 with pytest.raises(httpx2.TransportError):
                     await client.post(f"http://login.example:{port}/register", content=b"{}")
+            assert await guard.check(httpx2.URL("http://login.example/")) == ["192.0.2.1"]
 
         anyio.run(post)
         with pytest.raises(TimeoutError):

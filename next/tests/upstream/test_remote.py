@@ -18,6 +18,7 @@ import pytest
 
 from remit.decision import Launch, Transport
 from remit.errors import UpstreamError
+from remit.files import try_lock
 from remit.protocol import RefusedError
 from remit.upstream import Upstream, UpstreamPool
 from remit.upstream.failures import Remains, explain
@@ -109,7 +110,10 @@ def test_a_scope_that_is_missing_is_named_with_the_command_that_asks_for_it() ->
     ("command", "reason"),
     [
         ("echo hello", "its `headersHelper` does not print headers"),
-        ("head -c 100000 /dev/zero", "its `headersHelper` does not print headers"),
+        (
+            'printf "{\\"X\\": \\""; head -c 100000 /dev/zero | tr "\\0" a; printf "\\"}"',
+            "its `headersHelper` does not print headers",
+        ),
         ("exit 3", "its `headersHelper` failed (exit code 3)"),
         ('printf "{\\"Authorization\\": \\"Bearer $CLAUDE_CODE_MCP_SERVER_NAME-word\\"}"', None),
     ],
@@ -124,14 +128,18 @@ async def test_headers_are_printed_by_the_command_of_an_entry(command: str, reas
 
 
 @asynccontextmanager
-async def token_endpoint(answer: Mapping[str, Any], seen: list[dict[str, str]]) -> AsyncGenerator[str]:
+async def token_endpoint(
+    answer: Mapping[str, Any], seen: list[dict[str, str]], data: Path
+) -> AsyncGenerator[str]:
     """Serve an endpoint that refreshes tokens; its requests are forms."""
 
     async def serve(reader: Any, writer: Any) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
         body = (await reader.readexactly(int(headers["content-length"]))).decode()
-        seen.append({"authorization": headers.get("authorization", ""), "body": body})
+        locks = [try_lock(str(path)) for path in data.glob("sign-ins/*.lock")]
+        locked = "by its file" if locks == [None] else "not"
+        seen.append({"authorization": headers.get("authorization", ""), "body": body, "locked": locked})
         text = json.dumps(answer)
         writer.write(
             f"HTTP/1.1 200 OK\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n{text}".encode()
@@ -155,7 +163,7 @@ async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refre
 ) -> None:
     tokens, seen = TokenStore(str(tmp_path)), list[dict[str, str]]()
     answer = {"access_token": "new", "expires_in": 3600}
-    async with token_endpoint(answer, seen) as endpoint, http_server(Guarded("new")) as url:
+    async with token_endpoint(answer, seen, tmp_path) as endpoint, http_server(Guarded("new")) as url:
         tokens.save(url, replace(TOKEN, token_endpoint=endpoint, **SECRET))
         async with running_pool(data=str(tmp_path)) as pool:
             await pool.request(at(url), "tools/call", tool("echo"), RecordingCaller())
@@ -165,13 +173,14 @@ async def test_a_rejected_token_is_refreshed_stored_and_used_and_keeps_its_refre
     assert (stored.expires_at or 0) > time.time() + 3_000
     (request,) = seen
     assert b64decode(request["authorization"].partition(" ")[2]) == b"me%2F1:p%20w"
+    assert request["locked"] == "by its file"
     assert "resource=https%3A%2F%2Fr%2F" in request["body"]
 
 
 async def test_a_token_that_another_process_refreshed_is_used_without_another_refresh(tmp_path: Path) -> None:
     tokens, seen = TokenStore(str(tmp_path)), list[dict[str, str]]()
     served = Guarded("old")
-    async with token_endpoint({}, seen) as endpoint, http_server(served) as url:
+    async with token_endpoint({}, seen, tmp_path) as endpoint, http_server(served) as url:
         tokens.save(url, replace(TOKEN, token_endpoint=endpoint))
         async with running_pool(data=str(tmp_path)) as pool:
             await pool.request(at(url), "tools/call", tool("echo"), RecordingCaller())

@@ -131,7 +131,9 @@ def bar(title: str, length: int) -> Generator[Callable[[str], None]]:
         return
     import click
 
-    with click.progressbar(length=length, label=title, file=sys.stderr, item_show_func=lambda step: step or "") as drawn:
+    with click.progressbar(
+        length=length, label=title, file=sys.stderr, item_show_func=lambda step: step or ""
+    ) as drawn:
         yield lambda step: drawn.update(1, printable(step))
 
 

@@ -36,8 +36,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def usage(*, here: Here, prune: bool, yes: bool, as_json: bool) -> None:
     """Show which tools were used here, and which never were.
 
-    --prune proposes tools that were not used in two weeks or five sessions, and tools whose last calls failed.
-    Without a terminal it disables nothing; with --yes, all of them.
+    --prune proposes tools that were not used in two weeks or five sessions, and tools that only fail. Without
+    a terminal it disables nothing; with --yes, all of them.
     """
     with open_registry() as registry:
         context = here.context(registry)
@@ -84,9 +84,7 @@ def usage_lines(found: "UsageReport", cost: "RequestCost", context: Context) -> 
         yield ""
         yield ((f"never used here: {len(found.unused):,}", "title"),)
         columns = ("tool", "kind", "tokens")
-        rows = [
-            (use.tool.name, KIND_WORDS[use.tool.kind], _tokens(use)) for use in found.unused[:_UNUSED]
-        ]
+        rows = [(use.tool.name, KIND_WORDS[use.tool.kind], _tokens(use)) for use in found.unused[:_UNUSED]]
         yield from render.table(columns, rows, numbers=columns[2:])
         if len(found.unused) > _UNUSED:
             yield f"  and {len(found.unused) - _UNUSED:,} more; `--json` lists them all"
@@ -157,7 +155,9 @@ def proposal_lines(proposed: "Sequence[PruneProposal]") -> Iterator[Line]:
 
 def _chosen(proposed: "Sequence[PruneProposal]") -> "list[PruneProposal]":
     """Ask which proposals to follow: numbers and ranges, or nothing."""
-    text = click.prompt("Disable which? (such as 1,3-5; empty: none)", default="", show_default=False, err=True)
+    text = click.prompt(
+        "Disable which? (such as 1,3-5; empty: none)", default="", show_default=False, err=True
+    )
     numbers: set[int] = set()
     for part in text.replace(",", " ").split():
         first, _, last = part.partition("-")

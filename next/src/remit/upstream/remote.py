@@ -78,7 +78,7 @@ async def _run_helper(ready: ReadyServer) -> dict[str, str]:
     if process.remains.code != 0:
         raise ProtocolError(f"its `headersHelper` failed (exit code {process.remains.code})")
     try:
-        headers = as_object(decode(output))
+        headers = as_object(decode(output[:_MAX_OUTPUT]))
     except ValueError:
         headers = {}
     if not headers or not all(isinstance(value, str) for value in headers.values()):

@@ -15,7 +15,7 @@ from remit.cli.options import ERRORS_FOUND, JSON, Here, is_agents, with_here
 from remit.cli.overview import heading, offered_line, still_offered
 from remit.cli.render import Line
 from remit.config import unmatched
-from remit.decision import Context, shorten
+from remit.decision import Context, is_at_or_below, shorten
 from remit.text import local_time, plural
 
 if TYPE_CHECKING:
@@ -69,13 +69,15 @@ def doctor(*, here: Here, rules: bool, clients: bool, as_json: bool) -> None:
 def _gateways(context: Context) -> list[Mapping[str, Any]]:
     """List the running gateways; an agent learns only of those of its project."""
     gateways = running_gateways()
-    if not is_agents():
-        return gateways
-    checkout = context.workspace.checkout
+    return gateways_in(gateways, context.workspace.checkout) if is_agents() else gateways
+
+
+def gateways_in(gateways: Iterable[Mapping[str, Any]], checkout: str) -> list[Mapping[str, Any]]:
+    """Select the gateways that serve nothing outside a checkout."""
     return [
         gateway
         for gateway in gateways
-        if all(endpoint["directory"].startswith(checkout) for endpoint in gateway["endpoints"])
+        if all(is_at_or_below(endpoint["directory"], checkout) for endpoint in gateway["endpoints"])
     ]
 
 
