@@ -53,8 +53,9 @@ def _open_registry() -> "Registry":
 
 
 def _refresh_copies(registry: "Registry", context: "Context") -> bool:
-    del registry, context
-    return False
+    from remit.bootstrap import refresh_copies  # at session start alone
+
+    return refresh_copies(registry, context)
 
 
 if __name__ == "__main__":
