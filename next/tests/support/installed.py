@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import termios
 import venv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from support.command_line import SECONDS, SOURCE, CommandLine, Finished
@@ -48,7 +48,7 @@ class Installed(CommandLine):
         assert "Traceback" not in process.stderr, process.stderr
         return Finished(process.returncode, process.stdout, process.stderr)
 
-    def answering(self, *words: str, answers: str = "", cwd: Path | None = None) -> Finished:
+    def answering(self, *words: str, answers: Iterable[str] = (), cwd: Path | None = None) -> Finished:
         """Run a command at a terminal, with a line typed for each of its questions."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 400, 240, 0, 0))
