@@ -179,10 +179,11 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
     return Installer(machine, own_command, environment, clock=clock, is_managed=is_managed)
 
 
-def refresh_copies(registry: Registry, context: "Context") -> bool:
+def refresh_copies(registry: Registry, context: "Context", *, everywhere: bool = True) -> bool:
     """Bring the copies of rules in Claude Code's files in step with the rules; whether any changed.
 
-    What Remit wrote follows from the rules, so the journal of changes does not hold it.
+    Copies follow from rules and states, so the journal of changes does not hold them. Where only a state
+    changed, those in the project are enough.
 
     Raises:
         FileChangeError: a file cannot be read or written.
@@ -193,11 +194,12 @@ def refresh_copies(registry: Registry, context: "Context") -> bool:
 
     if not _is_installed(_CLAUDE_CODE, this_machine()):
         return False
-    installer = open_installer()
+    installer, changed = open_installer(), False
     here = registry.at(context.workspace.dir, _CLAUDE_CODE)
-    directories = [*installer.projects(_CLAUDE_CODE), here.workspace.dir]
     with observing(lambda _: None):
-        changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
+        if everywhere:
+            directories = [*installer.projects(_CLAUDE_CODE), here.workspace.dir]
+            changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
         own = wanted_of_project(registry, here)
         return installer.refresh(_CLAUDE_CODE, own, here.workspace.project) or changed
 
