@@ -191,7 +191,9 @@ async def test_the_user_of_a_client_is_asked_in_its_session(
     with ToolRegistry() as registry:
         registry.register(lambda: "paid", name="till.pay", approval=True)
         async with connected(registry, capabilities=_ELICITS) as (client, _):
-            client.wire.write({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "till.pay"}})
+            client.wire.write(
+                {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "till.pay"}}
+            )
             asked = await client.next_notification()
             assert asked["method"] == "elicitation/create"
             assert asked["params"]["message"].startswith("Allow this call of `till.pay`?")

@@ -32,8 +32,10 @@ with packages_of("pydantic-ai"):
         ModelRequest,
         ModelRequestPart,
         ModelResponse,
+        TextPart,
         ToolCallPart,
         ToolReturnPart,
+        UserPromptPart,
     )
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import ToolDefinition
@@ -82,7 +84,7 @@ class RemitTools(AbstractCapability[Any]):
         def choose() -> list[ToolDefinition]:
             available = self._guard.available(tool_defs, _described)
             used = {call.tool_name for call in _calls(ctx.messages)}
-            return self._guard.relevant(available, _described, ctx.messages, used)
+            return self._guard.relevant(available, _described, [*_texts(ctx.messages)], used)
 
         self._known |= {tool.name: tool for tool in tool_defs}
         return await asyncio.to_thread(choose)
@@ -226,6 +228,17 @@ def _unanswered(messages: Sequence[ModelMessage]) -> list[ModelRequestPart]:
     """Return what the model reads next: with deferred results, there are several requests in a row."""
     requests = takewhile(lambda message: isinstance(message, ModelRequest), reversed(messages))
     return [part for request in requests if isinstance(request, ModelRequest) for part in request.parts]
+
+
+def _texts(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
+    """Return what user and model wrote, to choose tools by."""
+    for part in (part for message in messages for part in message.parts):
+        if isinstance(part, UserPromptPart):
+            content = [part.content] if isinstance(part.content, str) else part.content
+            text = "\n".join(item for item in content if isinstance(item, str))
+            yield {"role": "user", "content": text}
+        elif isinstance(part, TextPart):
+            yield {"role": "assistant", "content": part.content}
 
 
 def _calls(messages: Sequence[ModelMessage]) -> Iterator[ToolCallPart]:
