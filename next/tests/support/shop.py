@@ -1,7 +1,7 @@
 """A shop whose tools an agent of any framework may use as far as its `remit.toml` allows."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,7 +82,7 @@ async def count() -> int:
 
 
 @contextmanager
-def opened_shop(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToolRegistry]:
+def opened_shop(root: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[ToolRegistry]:
     """Make the shop's project the working directory, and open its registry."""
     RAN.clear()
     home, project = root / "home", root / "shop"
