@@ -122,7 +122,7 @@ async def test_search_finds_by_meaning_and_never_what_is_hidden(shop: ToolRegist
     assert RAN == []
 
 
-async def test_a_call_through_search_answers_and_records_like_a_direct_call(shop: ToolRegistry) -> None:
+async def test_a_call_through_search_is_decided_and_recorded(shop: ToolRegistry) -> None:
     mcp = server(*TOOLS)
     mcp.add_transform(RemitTransform(shop))
     mcp.add_transform(RemitSearchTransform())
@@ -131,16 +131,9 @@ async def test_a_call_through_search_answers_and_records_like_a_direct_call(shop
             False,
             "Rome: sunny",
         )
-        for name in ("delete_shop", "refund"):
-            through = await said(client, "call_tool", name=name)
-            assert through == await said(client, name)
-            assert through[0]
-        assert "Unknown tool" in (await said(client, "call_tool", name="paint"))[1]
-    assert [(tool, outcome) for _, tool, outcome in recorded()] == [
-        ("weather", "done"),
-        *[("delete_shop", "refused")] * 2,
-        *[("refund", "refused")] * 2,
-    ]
+        is_error, text = await said(client, "call_tool", name="delete_shop")
+        assert (is_error, "Unknown tool" in text) == (True, True)  # as FastMCP says of hidden tools
+    assert recorded() == [("fastmcp", "weather", "done")]
 
 
 async def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, cast
+from typing import Any
 
 from pydantic import PrivateAttr
 
@@ -24,13 +24,12 @@ from remit.search import ToolFilter
 from remit.store import Approval
 
 with packages_of("fastmcp"):
-    from fastmcp.exceptions import NotFoundError, ToolError
+    from fastmcp.exceptions import ToolError
     from fastmcp.server.context import Context
     from fastmcp.server.dependencies import get_context
     from fastmcp.server.transforms import GetToolNext, Transform
     from fastmcp.server.transforms.search import BM25SearchTransform
     from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
-    from fastmcp.tools.function_tool import FunctionTool
     from fastmcp.utilities.versions import VersionSpec
     from mcp import types
     from mcp.shared.exceptions import MCPError
@@ -79,10 +78,6 @@ class RemitTransform(Transform):
             await self._notify_of_changes()
         return result
 
-    async def hidden_reason(self, tool: Tool) -> str | None:
-        """Word and record the answer for a call of a tool, if a decision hides it."""
-        return await asyncio.to_thread(self._guard.hidden_reason, _described(tool))
-
     async def _available(self, tools: Sequence[Tool]) -> list[Tool]:
         return await asyncio.to_thread(self._guard.available, tools, _described)
 
@@ -104,28 +99,6 @@ class RemitSearchTransform(BM25SearchTransform):
         if not tools or not query.strip():
             return []
         return await asyncio.to_thread(ToolFilter(tools), query, self._max_results, None)
-
-    def _make_call_tool(self) -> Tool:
-        """Make the call tool; unlike FastMCP's own, it says why a tool is hidden, like a direct call."""
-        made = cast("FunctionTool", super()._make_call_tool())
-        call = made.fn
-
-        async def call_tool(
-            name: Annotated[str, "The name of the tool to call"],
-            arguments: Annotated[dict[str, Any] | None, "Arguments to pass to the tool"] = None,
-            ctx: Context = cast("Context", None),  # noqa: B008 - FastMCP passes it
-        ) -> ToolResult:
-            try:
-                return await call(name, arguments, ctx)
-            except NotFoundError:
-                found = await ctx.fastmcp.get_tool(name)
-                if not isinstance(found, _GuardedTool | _ExportedTool):
-                    raise
-                if (reason := await found.hidden_reason()) is None:
-                    raise
-                raise ToolError(reason) from None
-
-        return Tool.from_function(call_tool, name=made.name, description=made.description)
 
 
 def as_fastmcp(registry: ToolRegistry) -> list[Tool]:
@@ -153,9 +126,6 @@ class _GuardedTool(Tool):
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         return await self._transform.run(self._inner, arguments)
 
-    async def hidden_reason(self) -> str | None:
-        return await self._transform.hidden_reason(self._inner)
-
 
 class _ExportedTool(Tool):
     """A tool of a registry."""
@@ -175,9 +145,6 @@ class _ExportedTool(Tool):
         )
         made._tool, made._guard = tool, guard
         return made
-
-    async def hidden_reason(self) -> str | None:
-        return await asyncio.to_thread(self._guard.hidden_reason, _described(self))
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         try:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
         tree,
         write,
     )
-    from remit.names.scopes_file import Labeled, LabeledCommand, label, labeled_commands
+    from remit.names.scopes_file import Labeled, LabeledCommand, Scopes, label, labeled_commands, read_scopes
     from remit.names.server import serve
     from remit.names.source_tree import Generated, generate
 
 _MODULES = {
     "command_line": "Form Parameter",
     "names_file": "Branch Command Names Start names_text read_names server_text tree write",
-    "scopes_file": "Labeled LabeledCommand label labeled_commands",
+    "scopes_file": "Labeled LabeledCommand Scopes label labeled_commands read_scopes",
     "server": "serve",
     "source_tree": "Generated generate",
 }
