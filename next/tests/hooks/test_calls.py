@@ -127,20 +127,21 @@ def test_the_client_applies_its_permission_rules_to_its_own_calls_itself(client:
     assert client.call("mcp__git__pull", **USER)[0] == ""
 
 
-def test_a_projects_server_that_is_not_trusted_is_refused_where_remit_serves(client: Client) -> None:
-    project = {"mcp_server": {"name": "git", "source": "project"}}
+def test_a_projects_server_that_is_not_trusted_is_refused_though_the_client_started_it(
+    client: Client,
+) -> None:
+    project: dict[str, Any] = {"mcp_server": {"name": "git", "source": "project"}}
     client.write(client.shop / ".mcp.json", {"mcpServers": {"git": {"command": "git"}}})
     client.settings(enableAllProjectMcpServers=True)
     client.write(
         client.home / ".claude.json", {"projects": {str(client.shop): {"hasTrustDialogAccepted": True}}}
     )
-    assert client.call(GIT, **project)[0] == ""  # without the gateway, the client's approval is enough
-    client.install()
     decision, reason = client.call(GIT, **project)
     assert (decision, "not trusted" in reason) == ("deny", True)
     with client.registry() as registry:
         context = client.context(registry)
-        found = servers(registry.store, registry.catalog(context).resolved, context)
+        catalog = registry.catalog(context)
+        found = servers(registry.store, catalog.resolved, context, catalog.configuration.options)
         grant(registry.store, found, context, 1)
     assert client.call(GIT, **project)[0] == ""
 

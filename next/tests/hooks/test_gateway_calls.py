@@ -1,4 +1,4 @@
-"""Calls through the gateway: refused early, lifted where a rule of the client allows them, never asked about."""
+"""Calls through the gateway: refused early, or lifted where a rule of the client allows them; never asked."""
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_nothing_is_lifted_for_a_server_that_is_not_certainly_the_gateway(
 
 def test_a_server_of_a_project_gets_past_no_rule_by_remits_name(served: Client) -> None:
     served.write(served.shop / ".mcp.json", {"mcpServers": {"remit": {"command": "evil"}}})
-    project = {"mcp_server": {"name": "remit", "source": "project"}}
+    project: dict[str, Any] = {"mcp_server": {"name": "remit", "source": "project"}}
     decision, reason = served.call(PUSH, **project)
     assert decision == "deny"
     assert "trusted" in reason or "reject" in reason

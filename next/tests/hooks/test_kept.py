@@ -43,7 +43,7 @@ def test_nothing_to_say_is_kept_for_the_same_call_alone(client: Client, record: 
     assert not is_kept(client, record)
     say_nothing(client)
     assert is_kept(client, record)
-    others = (
+    others: tuple[dict[str, Any], ...] = (
         {"tool": "mcp__git__log"},
         {"permission_mode": "plan"},
         {"mcp_server": {"name": "git", "source": "project"}},
@@ -206,7 +206,7 @@ def test_kept_silence_loads_the_driver_and_nothing_else_of_remit(client: Client,
 def test_a_decision_loads_no_registry_reader_installer_or_command_line(client: Client) -> None:
     client.write(client.shop / ".mcp.json", {"mcpServers": {"git": {"command": "git"}}})
     record = client.install()
-    project = {"mcp_server": {"name": "git", "source": "project"}}
+    project: dict[str, Any] = {"mcp_server": {"name": "git", "source": "project"}}
     assert client.call(STATUS, **project)[0] == "deny"  # no server of a repository runs without trust
     event = client.data_of("PreToolUse", tool_name=STATUS, permission_mode="default", **project)
     result = run(client, "closed", "--install", record, event=event, report=True)

@@ -158,7 +158,7 @@ def wait_for_python(pid: int) -> None:
 
 def test_the_log_never_has_what_an_event_held(client: Client) -> None:
     record = client.install(InstallLevel.HOOKS)
-    secret = "hunter2hunter2"
+    secret = "hunter2" * 2
     for data in (
         f'{{"hook_event_name": "PreToolUse", "x": {secret}'.encode(),
         b'{"x": "\xff' + secret.encode(),

@@ -141,12 +141,12 @@ def test_a_module_that_can_override_decisions_is_told_unless_an_administrator_fo
     mods = [Mod("/p/hooks/a.js", "/p/hooks/hooks.json", "quill@m", is_repositorys=True)]
     record = Installed(InstallRecord("claude-code", at=1))
 
-    def told(**facts: bool) -> list[Notice]:
+    def told(**facts: Any) -> list[Notice]:
         reading = ClientReading("claude-code", [], [], [], {}, facts=SettingsFacts(mods=mods, **facts))
         return weakened(reading, context(), record)
 
     (notice,) = told()
-    assert notice.reason.startswith("this repository's plugin `quill@m` runs a module inside the client")
+    assert notice.reason.startswith("this repository's plugin `quill@m` runs a module inside the client, ")
     assert "/p/hooks/a.js" in notice.full_reason
     assert told(only_managed_mods=True) == told(has_managed_settings=True) == []
 

@@ -43,7 +43,7 @@ def test_a_session_waits_until_the_client_has_read_repaired_rules(
 
     def repaired(registry: Registry, context: Context) -> bool:
         asked.append(context.workspace.dir)
-        return registry.store is not None
+        return not registry.problems(context)
 
     assert session.REREAD == 1.5
     monkeypatch.setattr(session, "REREAD", 0.3)
@@ -72,7 +72,7 @@ def test_an_install_for_context_alone_lists_tools_and_does_nothing_else(client: 
     client.servers("git")
     client.settings(disableAllHooks=True)
     client.level = "context"
-    client.refresh_copies = lambda *_: pytest.fail("nothing is written")
+    client.refresh_copies = lambda _registry, _context: pytest.fail("nothing is written")
     assert start(client) == ("## Available Tools\n- MCP: git (global)", "")
     client.send("PostToolUse", tool_name="mcp__git__push", tool_use_id="t", **USER)
     assert client.uses() == {"mcp__git__push": (1, 0)}
@@ -97,7 +97,7 @@ def wait_for(client: Client, *tools: str) -> None:
             store.approvals.request(wanted, client.workspace, forget_before=0, most=9)
 
 
-def prompt(client: Client, **fields: object) -> tuple[str, str]:
+def prompt(client: Client, **fields: Any) -> tuple[str, str]:
     answer = client.send("UserPromptSubmit", mode="open", prompt="hello", **fields)
     return answer.get("hookSpecificOutput", {}).get("additionalContext", ""), answer.get("systemMessage", "")
 

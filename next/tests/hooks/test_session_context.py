@@ -1,5 +1,7 @@
 """The text at session start: what it lists, in which order, and what gives way."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_each_kind_has_its_line() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"outcomes": "---"}, {"status": Status.STALE}])
-def test_what_fails_or_left_its_file_ranks_below_all_that_works(fields: dict[str, object]) -> None:
+def test_what_fails_or_left_its_file_ranks_below_all_that_works(fields: dict[str, Any]) -> None:
     lines = tools_section([server("git", uses=900, **fields), tool("changelog", kind=Kind.SKILL)])
     assert lines.splitlines()[1:] == ["- skill: changelog (global)", "- MCP: git (global, 900x)"]
 

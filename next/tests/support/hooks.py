@@ -4,19 +4,21 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from remit.bootstrap import face_of
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import Installer, InstallLevel, Scanner, Wanted, environment_of, read_edits, record_path
-from remit.decision import Context, Definition, Face, Kind, Offer, Workspace, tool_name
+from remit.decision import Context, Definition, Kind, Offer, Workspace, tool_name
 from remit.files import Machine, locate
 from remit.hooks import Hook, Parts, respond
 from remit.store import Call, CallQuery, Store, make_definition, open_store
 from remit.trust import PreparedList
 
-USER = {"mcp_server": {"name": "git", "source": "user"}}
-GATEWAY = {"mcp_server": {"name": "remit", "source": "user"}}
+USER: dict[str, Any] = {"mcp_server": {"name": "git", "source": "user"}}
+GATEWAY: dict[str, Any] = {"mcp_server": {"name": "remit", "source": "user"}}
 
 
 def unchanged(_registry: Registry, _context: Context) -> bool:
@@ -39,8 +41,6 @@ class Client:
         self.later = 10_000  # milliseconds; files count as settled
         self.level = "full"
         self.refresh_copies: Callable[[Registry, Context], bool] = unchanged
-
-    # --- what people and other programs do
 
     def write(self, path: Path, content: object) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +80,6 @@ class Client:
         installer.install("claude-code", level, wanted or Wanted())
         return record_path("claude-code", self.machine)
 
-    # --- what is stored
-
     def now(self) -> int:
         return time.time_ns() // 1_000_000 + self.later
 
@@ -96,12 +94,18 @@ class Client:
         store = self.open_store()
         now_ns = lambda: self.now() * 1_000_000  # noqa: E731
         scanner = Scanner(store, self.machine, self.now, read_edits=read_edits, now_ns=now_ns)
+        configurations = JoinedConfigurations(store, self.machine, self.now)
         return Registry(
-            store, self.machine, self.now, scanner, JoinedConfigurations(store, self.machine, self.now)
+            store,
+            self.machine,
+            self.now,
+            scanner,
+            configurations,
+            face_of=partial(face_of, machine=self.machine),
         )
 
-    def context(self, registry: Registry, face: Face = Face.CLIENT) -> Context:
-        return registry.at(str(self.shop), face=face)
+    def context(self, registry: Registry) -> Context:
+        return registry.at(str(self.shop))
 
     def calls(self) -> list[Call]:
         """The log, oldest first."""
@@ -113,11 +117,12 @@ class Client:
         with self.open_store() as store:
             return {total.name: (total.uses, total.failures) for total in store.usage.totals(self.workspace)}
 
-    # --- what the client sends
-
     def hook(self, mode: str = "closed") -> Hook:
         return Hook(
-            Parts(self.registry, lambda *given: self.refresh_copies(*given)), mode, self.level, self.now
+            Parts(self.registry, self.refresh_copies),
+            mode,
+            self.level,
+            self.now,
         )
 
     def send(

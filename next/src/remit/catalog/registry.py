@@ -22,6 +22,7 @@ from remit.decision import (
     ToolDecision,
     closest_to_being_visible,
     find,
+    server_rows,
     spellings,
 )
 from remit.errors import StoreRefusedError, StoreUnavailableError
@@ -184,7 +185,8 @@ class Registry:
         explanation = explain_name(name, catalog.at(snapshot), catalog.with_answers(snapshot))
         if not for_person:
             return for_model(explanation)
-        names = dict.fromkeys((explanation.name, *spellings(name)))
+        forms = (explanation.name, *spellings(name))
+        names = dict.fromkeys([*forms, *(row for form in forms for row in server_rows(form))])
         projects = [
             project for form in names for project in self.store.catalog.elsewhere(form, context.workspace)
         ]

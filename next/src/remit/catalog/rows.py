@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit.decision import adopt, server_rows
+from remit.decision import MEMORY_SERVER, REMIT, adopt, server_rows
 from remit.trust import judged, trusted_digest
 
 if TYPE_CHECKING:
@@ -27,10 +27,18 @@ def tools_named(
 def judged_tools(
     rows: Iterable[CatalogRow], configuration: Configuration, *, gateway: bool = False
 ) -> list[Tool]:
-    """Return the tools of rows, with what holds each definition and the status of its server."""
+    """Return the tools of rows, with what holds each definition and the status of its server.
+
+    Where memory is off, Remit's own server for it is not there.
+    """
     lock = _lock(configuration)
+    rows = [row for row in rows if configuration.memory or not _is_memorys(row.tool)]
     tools = [judged(row, lock, configuration.changes) for row in _with_sandboxes(rows, configuration)]
     return adopt(tools, gateway=gateway)
+
+
+def _is_memorys(tool: Tool) -> bool:
+    return tool.server == MEMORY_SERVER and tool.source == REMIT
 
 
 def _with_sandboxes(rows: Iterable[CatalogRow], configuration: Configuration) -> Iterator[CatalogRow]:

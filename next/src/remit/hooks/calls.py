@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-# Past its package, for the start-up of each call: the rows need nothing else of the catalog.
-from remit.catalog.rows import tools_named
+from remit.catalog import tools_named
 from remit.config import Configuration, Configurations, data_directory
 from remit.decision import (
     MCP,
@@ -34,10 +33,10 @@ from remit.files import (
 )
 from remit.hooks.client_calls import (
     CallDecision,
-    ClientCall,
     decide_call,
     depends_on_caller,
     inner_tool,
+    names_of,
     used_rows,
 )
 from remit.hooks.event import MAX_PATH, Answer, permission, refused_request
@@ -73,8 +72,8 @@ class _Scene(NamedTuple):
     def configuration(self) -> Configuration:
         return self.configurations.current(self.context.workspace)
 
-    def rows(self, call: ClientCall) -> list[Tool]:
-        return tools_named(self.store, self.configuration, call.names, self.context)
+    def rows(self, call: "Event") -> list[Tool]:
+        return tools_named(self.store, self.configuration, names_of(call), self.context)
 
 
 def _open(patience: float) -> Store:
@@ -106,48 +105,31 @@ def before_call(event: "Event", hook: "Hook") -> Answer:
         StoreError: the database cannot be used.
         ValueError: the event names no tool, or its name is too long.
     """
-    call = read_call(event)
+    call = _read_call(event)
     with _open(_DECIDING) as store:
         scene = _scene(event, hook, store)
-        decided, is_lasting = _decide(call, event, hook, scene)
-        verdict, answer = decided.decision.verdict, _answer(call, decided, event)
+        decided, is_lasting = _decide(call, hook, scene)
+        verdict, answer = decided.decision.verdict, _answer(call, decided)
         if verdict is Verdict.HIDDEN or (verdict is Verdict.ASK and event.is_unattended):
-            _log_refusal(call, decided, event, hook, scene)
+            _log_refusal(call, decided, hook, scene)
         elif answer is None and is_lasting:
             with suppress(StoreError):  # the answer is right even if it cannot be kept
-                _keep(event, hook, scene)
+                _keep(call, hook, scene)
     return answer
 
 
-def read_call(event: "Event") -> ClientCall:
-    """Read the call of an event.
-
-    Raises:
-        ValueError: the event names no tool, or its name is too long.
-    """
+def _read_call(event: "Event") -> "Event":
     if event.tool is None:
         raise ValueError("no readable `tool_name`")
-    is_agents = event.fields.get("agent_id") is not None
-    return ClientCall(
-        event.tool,
-        event.server,
-        event.label,
-        event.source,
-        event.subject,
-        event.reached,
-        agent=event.text("agent_type") or ("" if is_agents else None),
-        parents=find_parents(event) if is_agents else (),
-        mode=event.text("permission_mode"),
-        calls_another=event.calls_another,
-    )
+    return event._replace(parents=find_parents(event)) if event.is_agents else event
 
 
-def _decide(call: ClientCall, event: "Event", hook: "Hook", scene: _Scene) -> tuple[CallDecision, bool]:
+def _decide(call: "Event", hook: "Hook", scene: _Scene) -> tuple[CallDecision, bool]:
     """Decide about a call, and tell whether the decision stays until a file or the catalog changes."""
     rows, context = scene.rows(call), scene.context
     conditions = [
         part
-        for name in dict.fromkeys((*call.names, *(row.name for row in rows)))
+        for name in dict.fromkeys((*names_of(call), *(row.name for row in rows)))
         for rule in context.rules.of(name)
         for part in (rule.condition, rule.call, rule.approval)
         if not isinstance(part, bool | None)
@@ -157,7 +139,7 @@ def _decide(call: ClientCall, event: "Event", hook: "Hook", scene: _Scene) -> tu
 
         states = States(scene.store.states, scene.configurations, scene.machine, hook.now)
         names = sorted({name for part in conditions for name in part.mentions.states})
-        context = context._replace(snapshot=states.snapshot(context, names), args=event.arguments)
+        context = context._replace(snapshot=states.snapshot(context, names), args=call.arguments)
     if scene.configuration.filters:
         with hook.parts.open_registry() as registry:
             catalog = registry.catalog(scene.context._replace(rules=NO_RULES, permissions={}))
@@ -170,16 +152,14 @@ def _decide(call: ClientCall, event: "Event", hook: "Hook", scene: _Scene) -> tu
     return decide_call(call, rows, context), is_lasting
 
 
-def _answer(call: ClientCall, decided: CallDecision, event: "Event") -> Answer:
+def _answer(call: "Event", decided: CallDecision) -> Answer:
     """Write what the client is told; a refusal names the rule, and who can change it."""
     decision = decided.decision
     if decision.verdict is Verdict.VISIBLE:
-        return (
-            permission("allow", "Remit: allowed by the client's permission rules.") if decided.lifts else None
-        )
-    if decision.verdict is Verdict.ASK and not event.is_unattended:
+        return permission("allow", "Remit: a rule of the client allows it.") if decided.lifts else None
+    if decision.verdict is Verdict.ASK and not call.is_unattended:
         return permission("ask", f"Remit: {_line(decision.full_reason)}.")
-    tool, name = _line(decided.tool, _MAX_NAME), _line(call.subject or call.name, _MAX_NAME)
+    tool, name = _line(decided.tool, _MAX_NAME), _line(call.subject or call.called, _MAX_NAME)
     way = f"Only the user can change this: `remit why {tool}` says how."
     if decision.verdict is Verdict.ASK:  # `claude -p` refuses with this text, so it says what to change
         reason = f"needs the user's permission: {_line(decision.full_reason)}"
@@ -198,28 +178,28 @@ def _line(text: str, most: int = _MAX_REASON) -> str:
     return one_line(text, most)
 
 
-def _keep(event: "Event", hook: "Hook", scene: _Scene) -> None:
+def _keep(call: "Event", hook: "Hook", scene: _Scene) -> None:
     """Keep that there is nothing to say about a call."""
-    tool, agent = event.text("tool_name") or "", event.text("agent_type") or ""
-    if tool in NEVER_KEPT or (event.fields.get("agent_id") is not None and not agent):
+    tool = call.text("tool_name") or ""
+    if tool in NEVER_KEPT or call.agent == "":
         return
-    workspace, mode = scene.context.workspace, event.text("permission_mode") or ""
-    server, source = event.label or "", event.source or ""
-    key = KeptKey(CLIENT, scene.context.flags.key, tool, server, source, "", agent, mode)
+    flags, workspace = scene.context.flags.key, scene.context.workspace
+    server, source, agent = call.label or "", call.source or "", call.agent or ""
+    key = KeptKey(CLIENT, flags, tool, server, source, "", agent, call.mode)
     scene.store.usage.keep_answer(key, version(workspace.dir), scene.revision, workspace, hook.now())
 
 
 def permission_requested(event: "Event", hook: "Hook") -> Answer:
     """Where nobody can answer the client's question about a tool, name the rule that would allow it."""
-    call = read_call(event)
-    if not event.is_unattended or not call.name.startswith(MCP):
+    call = _read_call(event)
+    if not event.is_unattended or not call.called.startswith(MCP):
         return None
     with _open(_DECIDING) as store:
         scene = _scene(event, hook, store)
         rows = scene.rows(call)
-        tool = inner_tool(call, rows) or next((row for row in rows if row.name == call.name), None)
+        tool = inner_tool(call, rows) or next((row for row in rows if row.name == call.called), None)
         rule = None if tool is None else scene.context.permissions.get(CLIENT, _NONE).asking(tool)
-        name = call.name if tool is None else tool.name
+        name = call.called if tool is None else tool.name
         if rule is not None:
             place = scene.context.reads(rule.origin)
             reason = f"the rule `{rule.text}` asks about it; to allow it, the user removes that from {place}"
@@ -230,32 +210,28 @@ def permission_requested(event: "Event", hook: "Hook") -> Answer:
                 f"in {folder}/settings.json, or in .claude/settings.local.json for this project"
             )
         decided = CallDecision(Decision(Verdict.ASK, None, reason), tool=name)
-        _log_refusal(call, decided, event, hook, scene)
-    shown = _line(call.name, _MAX_NAME)
+        _log_refusal(call, decided, hook, scene)
+    shown = _line(call.called, _MAX_NAME)
     return refused_request(f"Remit: `{shown}` needs the user's permission: {_line(reason)}.")
 
 
-def _log_refusal(
-    call: ClientCall, decided: CallDecision, event: "Event", hook: "Hook", scene: _Scene
-) -> None:
+def _log_refusal(call: "Event", decided: CallDecision, hook: "Hook", scene: _Scene) -> None:
     """Log a refused call; if that fails, it is still refused."""
     verdict, gate = decided.decision.verdict.value, decided.decision.gate
-    entry = _entry(event, hook, decided.tool or call.name, "refused")
+    entry = _entry(call, hook, decided.tool or call.called, "refused")
     entry = entry._replace(verdict=verdict, gate=None if gate is None else gate.value)
     try:
         scene.store.calls.add([entry], scene.context.workspace)
     except StoreError as error:
-        log_failure(event.name, error)
+        log_failure(call.name, error)
 
 
 def _entry(event: "Event", hook: "Hook", tool: str, outcome: str) -> "Call":
     """Make the entry of a call for the log; it ran, or its verdict is set later."""
     from remit.store import Call  # most calls are not logged
 
-    ids = {"session": event.session, "call_id": event.call_id}
-    return Call(
-        hook.now(), HOOK, CLIENT, event.text("agent_type"), None, tool, "visible", None, outcome, **ids
-    )
+    entry = Call(hook.now(), HOOK, CLIENT, event.agent or None, None, tool, "visible", None, outcome)
+    return entry._replace(session=event.session, call_id=event.call_id)
 
 
 def after_call(event: "Event", hook: "Hook") -> Answer:

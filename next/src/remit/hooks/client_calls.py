@@ -38,8 +38,9 @@ from remit.decision import (
     served_name,
     server_name,
     server_rows,
+    tool_refusal,
 )
-from remit.decision.agents import tool_refusal  # past the interface: everything else of it is loaded already
+from remit.hooks.event import Event
 
 _SOURCES = {  # how a client names the file in which it found a server
     "user": Scope.GLOBAL,
@@ -63,31 +64,6 @@ _SILENT = Decision(Verdict.VISIBLE, None, "nothing objects")
 _ORPHANED = "the agent that started this one is unknown, so the rules for every agent apply"
 
 
-class ClientCall(NamedTuple):
-    """A call as a client's hook reports it."""
-
-    name: str  # as the client names it; of `call_tool`, the tool that it calls
-    server: str | None = None
-    label: str | None = None  # the client's whole name for the server, which includes a plugin
-    source: str | None = None  # where the client found the server's declaration
-    subject: str | None = None  # the skill, command or agent that the tool starts
-    reached: str | None = None  # the server whose resources the tool reads
-    agent: str | None = None  # the calling agent; None: the main session
-    parents: tuple[str, ...] | None = None  # the agents above it, nearest first; None: not known
-    mode: str | None = None  # the client's mode
-    calls_another: bool = False  # through the gateway's `call_tool`
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all rows that the decision depends on."""
-        served = served_name(self.name)
-        tools = (canonical(self.name), *(() if served is None else meant_names(served)), server_name(SERVER))
-        started = (self.subject, f"/{self.subject}") if self.subject else ()
-        agents = () if self.agent is None else (self.agent, *(self.parents or ()))
-        reached = () if self.reached is None else (server_name(self.reached),)
-        return list(dict.fromkeys((*tools, *started, *agents, *reached)))
-
-
 class CallDecision(NamedTuple):
     """The decision about a call, and whether the client need not ask about it."""
 
@@ -96,20 +72,29 @@ class CallDecision(NamedTuple):
     tool: str = ""  # canonical
 
 
-def decide_call(call: ClientCall, rows: Iterable[Tool], context: Context) -> CallDecision:
+def names_of(call: Event) -> list[str]:
+    """List the names of all rows that the decision about a call depends on."""
+    served = served_name(call.called)
+    tools = (canonical(call.called), *(() if served is None else meant_names(served)), server_name(SERVER))
+    started = (call.subject, f"/{call.subject}") if call.subject else ()
+    agents = () if call.agent is None else (call.agent, *(call.parents or ()))
+    reached = () if call.reached is None else (server_name(call.reached),)
+    return list(dict.fromkeys((*tools, *started, *agents, *reached)))
+
+
+def decide_call(call: Event, rows: Iterable[Tool], context: Context) -> CallDecision:
     """Decide about a call; `rows` are those with one of its names."""
     tools = [tool for tool in rows if tool.client == context.client]
     if _is_gateways(call, tools):
         return _through_gateway(call, tools, context)
-    is_installed = any(tool.status is Status.ITSELF for tool in tools)
     # The client applies its own permission rules itself, and has already started the server.
-    context = context._replace(permissions={}, face=Face.GUARDED if is_installed else Face.CLIENT)
+    context = context._replace(permissions={}, face=Face.GUARDED)
     callers = _callers(call, tools, context)
     decision = _worst(_strictest(call, used, callers) for used in _used_rows(call, tools, context))
-    return CallDecision(decision, tool=call.subject or canonical(call.name))
+    return CallDecision(decision, tool=call.subject or canonical(call.called))
 
 
-def used_rows(call: ClientCall, rows: Iterable[Tool], context: Context) -> list[Tool]:
+def used_rows(call: Event, rows: Iterable[Tool], context: Context) -> list[Tool]:
     """List the rows that a call may use; one by its name, if none is known."""
     tools = [tool for tool in rows if tool.client == context.client]
     if _is_gateways(call, tools):
@@ -117,22 +102,22 @@ def used_rows(call: ClientCall, rows: Iterable[Tool], context: Context) -> list[
     return [tool for used in _used_rows(call, tools, context) for tool in used]
 
 
-def depends_on_caller(call: ClientCall, context: Context) -> bool:
+def depends_on_caller(call: Event, context: Context) -> bool:
     """Return whether a decision depends on more of the calling agent than its name."""
     return call.agent is not None and (bool(context.rules.agents) or call.parents != ())
 
 
-def inner_tool(call: ClientCall, rows: Iterable[Tool]) -> Tool | None:
+def inner_tool(call: Event, rows: Iterable[Tool]) -> Tool | None:
     """Return the tool behind the gateway that a call means, if its server listed it."""
-    served = served_name(call.name)
+    served = served_name(call.called)
     meant = () if served is None else meant_names(served)
     listed = [tool for tool in rows if tool.kind is Kind.MCP_TOOL and tool.authority is Authority.CONFIG]
     return next((tool for name in meant for tool in listed if tool.name == name), None)
 
 
-def _is_gateways(call: ClientCall, tools: Sequence[Tool]) -> bool:
+def _is_gateways(call: Event, tools: Sequence[Tool]) -> bool:
     """Return whether a call certainly reaches our gateway: its entry counts, from the file that was read."""
-    if served_name(call.name) is None or call.label not in (None, SERVER):
+    if served_name(call.called) is None or call.label not in (None, SERVER):
         return False
     return any(
         tool.status is Status.ITSELF
@@ -142,8 +127,8 @@ def _is_gateways(call: ClientCall, tools: Sequence[Tool]) -> bool:
     )
 
 
-def _through_gateway(call: ClientCall, tools: Sequence[Tool], context: Context) -> CallDecision:
-    served = served_name(call.name) or ""
+def _through_gateway(call: Event, tools: Sequence[Tool], context: Context) -> CallDecision:
+    served = served_name(call.called) or ""
     if served in GATEWAY_TOOLS:
         return CallDecision(_SILENT, lifts=served in _READING and not call.calls_another, tool=served)
     tool = inner_tool(call, tools)
@@ -159,7 +144,7 @@ def _through_gateway(call: ClientCall, tools: Sequence[Tool], context: Context) 
     return CallDecision(decision, lifts, tool.name)
 
 
-def _unlisted(call: ClientCall, tools: Sequence[Tool], context: Context) -> Decision:
+def _unlisted(call: Event, tools: Sequence[Tool], context: Context) -> Decision:
     """Narrow a call of a tool that is not known by this name: the gateway may have shortened it."""
     context = context._replace(face=Face.CLIENT)
     decision = _strictest(call, [_named(call, tools, context)], _callers(call, tools, context))
@@ -167,9 +152,9 @@ def _unlisted(call: ClientCall, tools: Sequence[Tool], context: Context) -> Deci
     return decision if is_refused else _SILENT
 
 
-def _used_rows(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[list[Tool]]:
+def _used_rows(call: Event, tools: Sequence[Tool], context: Context) -> list[list[Tool]]:
     """List what a call of the client's own uses, each with its rows: the tool, what it starts, a server."""
-    name, started = canonical(call.name), STARTERS.get(call.name, ())
+    name, started = canonical(call.called), STARTERS.get(call.called, ())
     tools = [_as_listed(tool) for tool in adopt(_as_started(call, tools))]
     rows = [tool for tool in tools if tool.name == name and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
@@ -183,9 +168,9 @@ def _used_rows(call: ClientCall, tools: Sequence[Tool], context: Context) -> lis
     return list(filter(None, used))
 
 
-def _named(call: ClientCall, tools: Sequence[Tool], context: Context) -> Tool:
+def _named(call: Event, tools: Sequence[Tool], context: Context) -> Tool:
     """Make a row for what a call through the gateway names."""
-    return _assumed(meant_names(served_name(call.name) or "")[0], None, tools, context)
+    return _assumed(meant_names(served_name(call.called) or "")[0], None, tools, context)
 
 
 def _assumed(name: str, server: str | None, tools: Sequence[Tool], context: Context) -> Tool:
@@ -207,9 +192,9 @@ def _assumed(name: str, server: str | None, tools: Sequence[Tool], context: Cont
     return adopt([*tools, made])[-1]
 
 
-def _as_started(call: ClientCall, tools: Sequence[Tool]) -> Sequence[Tool]:
+def _as_started(call: Event, tools: Sequence[Tool]) -> Sequence[Tool]:
     """Leave out other declarations than that of the started server, if a file has that one."""
-    name = canonical(call.name)
+    name = canonical(call.called)
     scope, names = _SOURCES.get(call.source or ""), frozenset((name, *server_rows(name)))
 
     def is_started(tool: Tool) -> bool:
@@ -228,7 +213,7 @@ def _as_listed(tool: Tool) -> Tool:
     return tool._replace(status=Status.ENABLED) if tool.status is Status.UNLISTED else tool
 
 
-def _callers(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Context]:
+def _callers(call: Event, tools: Sequence[Tool], context: Context) -> list[Context]:
     """Return the context of the caller, and if nobody knows its parent, one below each possible parent."""
     if call.agent is None:
         return [context]
@@ -251,14 +236,16 @@ def _callers(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
     ]
 
 
-def _as_caller(call: ClientCall, profile: AgentProfile) -> AgentProfile:
+def _as_caller(call: Event, profile: AgentProfile) -> AgentProfile:
     """Drop the list of an agent that has the gateway's name of the tool: it means the tool itself."""
     listed = Agent(call.agent or "", AgentProfile(tools=profile.tools))
-    has_served = served_name(call.name) is not None and tool_refusal(listed, call.name, Kind.MCP_TOOL) is None
+    has_served = (
+        served_name(call.called) is not None and tool_refusal(listed, call.called, Kind.MCP_TOOL) is None
+    )
     return profile._replace(tools=None) if has_served else profile
 
 
-def _strictest(call: ClientCall, rows: Sequence[Tool], callers: Sequence[Context]) -> Decision:
+def _strictest(call: Event, rows: Sequence[Tool], callers: Sequence[Context]) -> Decision:
     """Decide for the caller; a stricter decision below a possible parent counts, and says why."""
     known, *possible = callers
     decision = _decided(call, rows, known)
@@ -271,10 +258,10 @@ def _strictest(call: ClientCall, rows: Sequence[Tool], callers: Sequence[Context
     return decision
 
 
-def _decided(call: ClientCall, rows: Sequence[Tool], context: Context) -> Decision:
+def _decided(call: Event, rows: Sequence[Tool], context: Context) -> Decision:
     """Decide about the rows of one name, of which the one that is nearest to being visible counts."""
     modes: list[Mode | None] = [context.mode]
-    narrower = _NARROWING.get(call.mode or "")
+    narrower = _NARROWING.get(call.mode)
     # In plan mode the client restricts its own tools; one of them writes the plan.
     if narrower is not None and (narrower is not Mode.PLAN or rows[0].kind is not Kind.BUILTIN):
         modes.append(narrower)

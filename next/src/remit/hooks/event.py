@@ -29,6 +29,7 @@ class Event(NamedTuple):
     is_headless: bool
     is_unattended: bool  # `claude -p`, which refuses what it would ask about
     fields: Mapping[str, object]
+    parents: tuple[str, ...] | None = ()  # the agents above the calling one, nearest first; None: unknown
 
     def text(self, name: str, limit: int = _MAX_TEXT) -> str | None:
         """Read a non-empty text within the length limit."""
@@ -59,6 +60,26 @@ class Event(NamedTuple):
         if name is None or called is None:
             return name
         return name.removesuffix(CALL_TOOL) + (served_name(called) or called.removeprefix(MCP))
+
+    @property
+    def called(self) -> str:
+        """The called tool; empty if the event names none that can be read."""
+        return self.tool or ""
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether a subagent makes the call."""
+        return self.fields.get("agent_id") is not None
+
+    @property
+    def agent(self) -> str | None:
+        """The calling agent; None: the main session."""
+        return self.text("agent_type") or ("" if self.is_agents else None)
+
+    @property
+    def mode(self) -> str:
+        """The client's mode."""
+        return self.text("permission_mode") or ""
 
     @property
     def arguments(self) -> Mapping[str, object]:

@@ -92,8 +92,7 @@ def apply_record(path: str) -> str:
     Raises:
         InstallRecordError: the record is missing or damaged.
     """
-    # Past its package, for the start-up of each call: a record needs none of the clients.
-    from remit.clients.record import read_environment
+    from remit.clients import read_environment  # first of all, whatever the event
 
     read_environment(path).apply(os.environ)
     with open(path, encoding="utf-8") as file:

@@ -19,11 +19,9 @@ from remit.decision import (
     Resolved,
     Scope,
     Status,
-    Tool,
     ToolDecision,
     full_label,
     shorten,
-    status_reason,
     trust_command,
 )
 from remit.errors import RemitError
@@ -60,8 +58,7 @@ class Notice(NamedTuple):
     kind: NoticeKind
     reason: str  # without files, because a model reads it
     fix: str
-    source: str = ""
-    place: str = ""  # the key in the file, or the server
+    source: str = ""  # the file
     detail: str = ""  # the reason with files, if it has any
 
     @property
@@ -81,33 +78,32 @@ class Installed(NamedTuple):
     is_managed: bool = False
 
     @property
-    def option(self) -> str:
-        """The option of `remit install` for it."""
-        return " --managed" if self.is_managed else ""
+    def client(self) -> str:
+        """The client, with the option of `remit install` for it."""
+        return self.record.client + (" --managed" if self.is_managed else "")
 
 
 def find_notices(registry: "Registry", context: Context, installed: Installed | None) -> list[Notice]:
     """List all that is missing where Remit is installed; without an install, what waits for trust."""
-    listed = registry.tools(context)
     missing: list[Notice] = []
     if installed is not None and installed.record.level is not InstallLevel.CONTEXT:
         reading = registry.clients.readings(context)[installed.record.client]
         missing += weakened(reading, context, installed)
     if installed is not None and installed.record.level is InstallLevel.FULL:
-        missing += missing_servers(listed, context)
+        missing += missing_servers(registry.tools(context), context)
     decided = context._replace(rules=registry.config.current(context.workspace).rules)
     return [*missing, *held_notices(pending(registry.store, decided))]
 
 
 def weakened(reading: ClientReading, context: Context, installed: Installed) -> list[Notice]:
     """List what keeps an installed Remit from enforcing decisions."""
-    has_hooks = installed.record.client == "claude-code"
+    gateway = installed.record.gateway
     return [
-        *(missing_gateway(reading, context, installed) if installed.record.gateway is not None else ()),
-        *(disabled_hooks(reading, context, installed) if has_hooks else ()),
+        *(() if gateway is None else missing_gateway(reading, gateway.source, context, installed)),
+        *(disabled_hooks(reading, context, installed) if reading.client == "claude-code" else ()),
         *overriding_mods(reading, context),
         *changed_copies(context, installed),
-        *(added_servers(reading, installed) if installed.record.gateway is not None else ()),
+        *(() if gateway is None else added_servers(reading, installed)),
     ]
 
 
@@ -116,78 +112,59 @@ def disabled_hooks(reading: ClientReading, context: Context, installed: Installe
     for rule in reading.rules:
         is_administrators = rule.level is Level.MANAGED and rule.subject != "allowManagedHooksOnly"
         if rule.effect is Effect.DISABLES_HOOKS and (is_administrators or not installed.is_managed):
+            off, key = "Remit's hooks are off here", f"`{rule.subject}`"
             place = shorten(rule.source, context)
-            yield Notice(
-                NoticeKind.HOOKS,
-                f"Remit's hooks are off here; {_ONLY_DENIED}",
-                f"remove `{rule.subject}` from {place}",
-                rule.source,
-                rule.subject,
-                f"Remit's hooks are off here: `{rule.subject}` in {place}; {_ONLY_DENIED}",
-            )
+            detail = f"{off}: {key} in {place}; {_ONLY_DENIED}"
+            fix = f"remove {key} from {place}"
+            yield Notice(NoticeKind.HOOKS, f"{off}; {_ONLY_DENIED}", fix, rule.source, detail)
     for path in sorted(reading.unreadable):
         if os.path.basename(path) in _SETTINGS:
-            place = shorten(path, context)
-            yield Notice(
-                NoticeKind.HOOKS,
-                f"Remit's hooks may be off here, because Remit cannot read all settings; {_ONLY_DENIED}",
-                f"correct {place}; `remit doctor` says what is wrong in it",
-                path,
-                detail=f"Remit's hooks may be off here: Remit cannot read {place}, but the client may",
-            )
+            off, place = "Remit's hooks may be off here", shorten(path, context)
+            reason = f"{off}, because Remit cannot read all settings; {_ONLY_DENIED}"
+            detail = f"{off}: Remit cannot read {place}, but the client may; {_ONLY_DENIED}"
+            fix = f"correct {place}; `remit doctor` says what is wrong in it"
+            yield Notice(NoticeKind.HOOKS, reason, fix, path, detail)
 
 
-def missing_gateway(reading: ClientReading, context: Context, installed: Installed) -> Iterator[Notice]:
+def missing_gateway(
+    reading: ClientReading, source: str, context: Context, installed: Installed
+) -> Iterator[Notice]:
     """Find the reason why a client does not load the gateway, which has its servers."""
     servers = [item for item in reading.resolved if item.declaration.kind is Kind.MCP_SERVER]
-    own = [item for item in servers if item.declaration.status is Status.ITSELF]
-    if any(item.shadowed_by is None for item in own):
+    own = [item.shadowed_by for item in servers if item.declaration.status is Status.ITSELF]
+    if None in own:
         return
-    client, again = installed.record.client, f"remit install {installed.record.client}{installed.option}"
-    gateway = installed.record.gateway
-    source = "" if gateway is None else gateway.source
-    if own and own[0].shadowed_by is not None:
-        source = own[0].shadowed_by.source
-        place = shorten(source, context)
-        cause, fix = (
-            f"the server `{SERVER}` in {place} takes its place",
-            f"rename or remove that server in {place}",
-        )
+    winner = next(filter(None, own), None)
+    if winner is not None:
+        place = f"the server `{SERVER}` in {shorten(winner.source, context)}"
+        cause, fix = f"{place} takes its place", f"rename or remove {place}"
     else:
-        cause, fix = _entry_cause(servers, source, context), f"run `{again}`"
+        cause, fix = _entry_cause(servers, source, context), f"run `remit install {installed.client}`"
     missing = "Remit is not loaded here, so the servers that it served are unavailable until that is repaired"
-    remove = f"; `remit uninstall {client}{installed.option}` makes the client load them itself"
-    yield Notice(NoticeKind.GATEWAY, missing, fix + remove, source, SERVER, f"{missing}: {cause}")
+    fix += f"; `remit uninstall {installed.client}` makes the client load them itself"
+    yield Notice(NoticeKind.GATEWAY, missing, fix, source, f"{missing}: {cause}")
 
 
 def _entry_cause(servers: Sequence[Resolved], source: str, context: Context) -> str:
     named = [item.declaration for item in servers if item.declaration.server == SERVER]
-    entry = next((item for item in named if item.source == source), None)
+    entry, place = next((item for item in named if item.source == source), None), shorten(source, context)
     if entry is None:
-        return f"its entry in {shorten(source, context)} is gone"
+        return f"its entry in {place} is gone"
     if entry.status in RUNS:
-        return f"its entry in {shorten(source, context)} was changed"
-    row = Tool(*entry.key, source=entry.source, status=entry.status)  # pyright: ignore[reportArgumentType] - a row's key
-    return f"it is {status_reason(row) or 'not enabled in the client'}"
+        return f"its entry in {place} was changed"
+    return f"its entry in {place} is {entry.status} by the client's settings"
 
 
 def overriding_mods(reading: ClientReading, context: Context) -> Iterator[Notice]:
     """Find modules of plugins that run inside the client and can decide otherwise than Remit."""
     facts = reading.facts
-    if facts.only_managed_mods or facts.has_managed_settings:
-        return
-    for mod in facts.mods:
-        name, place = one_line(mod.plugin, _LONGEST_NAME), shorten(mod.source, context)
+    for mod in () if facts.only_managed_mods or facts.has_managed_settings else facts.mods:
         owner = "this repository's plugin" if mod.is_repositorys else "the plugin"
-        yield Notice(
-            NoticeKind.RULES,
-            f"{owner} `{name}` runs a module inside the client that can override Remit's decisions",
-            "disable that plugin, or have an administrator run `remit install claude-code --managed`",
-            mod.source,
-            mod.plugin,
-            f"{owner} `{name}` runs {shorten(mod.file, context)} inside the client ({place}), "
-            "which can override Remit's decisions",
-        )
+        runs = f"{owner} `{one_line(mod.plugin, _LONGEST_NAME)}` runs"
+        override = "inside the client, which can override Remit's decisions"
+        fix = "disable that plugin, or have an administrator run `remit install claude-code --managed`"
+        detail = f"{runs} {shorten(mod.file, context)} {override}"
+        yield Notice(NoticeKind.RULES, f"{runs} a module {override}", fix, mod.source, detail)
 
 
 def changed_copies(context: Context, installed: Installed) -> Iterator[Notice]:
@@ -200,54 +177,31 @@ def changed_copies(context: Context, installed: Installed) -> Iterator[Notice]:
                 continue
         except (FileError, RemitError):
             continue  # the reading says what is wrong with it
-        place = shorten(file.path, context)
-        yield Notice(
-            NoticeKind.RULES,
-            "a part of Remit's rules in the client's own settings was changed",
-            f"run `remit install {installed.record.client}{installed.option}`",
-            file.path,
-            detail=f"a part of what Remit wrote into {place} was changed since",
-        )
+        reason = "a part of what Remit wrote into the client's own settings was changed"
+        detail = f"a part of what Remit wrote into {shorten(file.path, context)} was changed"
+        yield Notice(NoticeKind.RULES, reason, f"run `remit install {installed.client}`", file.path, detail)
 
 
 def added_servers(reading: ClientReading, installed: Installed) -> Iterator[Notice]:
-    """Find servers that the client starts itself, next to the gateway, which could serve them."""
+    """Find servers of the user that the client starts itself, next to the gateway, which could serve them."""
     served = {key.switches for file in installed.record.files for key in file.keys}
-    for declaration, winner in reading.resolved:
-        is_native = declaration.kind is Kind.MCP_SERVER and declaration.status is Status.ENABLED
-        label = full_label(declaration.server or "", declaration.plugin)
-        if not is_native or winner is not None or not declaration.is_served or label in served:
-            continue
-        if declaration.scope not in (
-            Scope.GLOBAL,
-            Scope.LOCAL,
-        ):  # others wait for trust, or are not the user's
-            continue
-        name = one_line(declaration.server or declaration.name, _LONGEST_NAME)
-        yield Notice(
-            NoticeKind.ADDED,
-            f"the client starts `{name}` itself, next to Remit: `remit` can serve it",
-            f"run `remit install {declaration.client}{installed.option}`; with `adopt = true` in your "
-            "remit.toml, Remit serves every server that you add",
-            declaration.source,
-            name,
-        )
+    for item, winner in reading.resolved:
+        is_native = item.kind is Kind.MCP_SERVER and item.status is Status.ENABLED and winner is None
+        is_users = item.scope in (Scope.GLOBAL, Scope.LOCAL) and item.is_served
+        if is_native and is_users and full_label(item.server or "", item.plugin) not in served:
+            name = one_line(item.server or "", _LONGEST_NAME)
+            reason = f"the client starts `{name}` itself, next to Remit: `remit` can serve it"
+            fix = f"run `remit install {installed.client}`; with `adopt = true` in your remit.toml, "
+            fix += "Remit serves every server that you add"
+            yield Notice(NoticeKind.ADDED, reason, fix, item.source)
 
 
 def changed_local_file(context: Context, since: int | None) -> Iterator[Notice]:
     """Tell that the checkout's `remit.local.toml` changed since a time in Unix milliseconds."""
     path = os.path.join(context.workspace.checkout, "remit.local.toml")
-    try:
-        changed_at = os.stat(path).st_mtime_ns // 1_000_000
-    except OSError:
-        return
-    if since is not None and changed_at > since:
-        yield Notice(
-            NoticeKind.RULES,
-            "remit.local.toml changed since the last session; it can only hide tools",
-            "read it, and remove what you did not write",
-            path,
-        )
+    if since is not None and os.path.exists(path) and os.stat(path).st_mtime_ns // 1_000_000 > since:
+        reason = "remit.local.toml changed since the last session; it can only hide tools"
+        yield Notice(NoticeKind.RULES, reason, "read it, and remove what you did not write", path)
 
 
 def missing_servers(listed: Sequence[ToolDecision], context: Context) -> Iterator[Notice]:
@@ -257,26 +211,18 @@ def missing_servers(listed: Sequence[ToolDecision], context: Context) -> Iterato
             continue
         name = one_line(tool.server or tool.name, _LONGEST_NAME)
         if tool.agent is not None and tool.server == SERVER:
-            agent = one_line(tool.agent, _LONGEST_NAME)
-            reason = (
-                f"the agent `{agent}` brings a server called `{SERVER}`, which takes the gateway's place "
-                "while that agent runs"
-            )
-            yield Notice(
-                NoticeKind.GATEWAY,
-                reason,
-                f"rename it in {shorten(tool.source, context)}",
-                tool.source,
-                SERVER,
-            )
+            agent = f"the agent `{one_line(tool.agent, _LONGEST_NAME)}`"
+            reason = f"{agent} brings a server `{SERVER}`, which takes the gateway's place while it runs"
+            fix = f"rename that server in {shorten(tool.source, context)}"
+            yield Notice(NoticeKind.GATEWAY, reason, fix, tool.source)
         elif tool.status is Status.ENABLED and tool.shadowed_by is None and tool.is_trusted is False:
             reason = f"this project's server `{name}` is not trusted in Remit, which does not start it"
             fix = f"read what it runs with `remit trust`, then run `{trust_command(tool.server)}`"
-            yield Notice(NoticeKind.TRUST, reason, fix, tool.source, name)
+            yield Notice(NoticeKind.TRUST, reason, fix, tool.source)
         elif decision.is_available and tool.failure is not None:
             reason = f"the server `{name}` cannot be used: {one_line(tool.failure, _LONGEST_REASON)}"
             fix = f"correct that, then run `remit tools {shlex.quote(tool.server or '')} --refresh`"
-            yield Notice(NoticeKind.SERVER, reason, fix, tool.source, name)
+            yield Notice(NoticeKind.SERVER, reason, fix, tool.source)
 
 
 def held_notices(items: Iterable[HeldDefinition]) -> list[Notice]:
@@ -284,17 +230,13 @@ def held_notices(items: Iterable[HeldDefinition]) -> list[Notice]:
     by_server: dict[str, list[str]] = {}
     for item in items:
         by_server.setdefault(one_line(item.tool.server or "", _LONGEST_NAME), []).append(item.title)
-    return [
-        Notice(
-            NoticeKind.DEFINITION,
-            f"held until you accept the change: {plural(len(names), 'definition')} of `{server}` "
-            f"({_named(names)})",
-            "read the changes with `remit trust`",
-            place=server,
-        )
-        for server, titles in by_server.items()
-        for names in [sorted(set(titles))]
-    ]
+    fix = "read the changes with `remit trust`"
+    notices: list[Notice] = []
+    for server, titles in by_server.items():
+        names = sorted(set(titles))
+        held = f"{plural(len(names), 'definition')} of `{server}` ({_named(names)})"
+        notices.append(Notice(NoticeKind.DEFINITION, f"held until you accept the change: {held}", fix))
+    return notices
 
 
 def _named(names: Sequence[str]) -> str:

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from remit.python_tools.server import serve
     from remit.python_tools.states import DetectedState
     from remit.python_tools.tools import (
+        CLIENT,
         DefinedTool,
+        check_arguments,
+        define,
         error_text,
         location_scope,
+        marks_of,
         requires,
         result_text,
         run_tool,
@@ -28,7 +32,8 @@ _MODULES = {
     "registry": "Ask ListedTool Location ToolReasons ToolRegistry refused_call",
     "server": "serve",
     "states": "DetectedState",
-    "tools": "DefinedTool error_text location_scope requires result_text run_tool tool",
+    "tools": "CLIENT DefinedTool check_arguments define error_text location_scope marks_of requires"
+    " result_text run_tool tool",
 }
 _HOMES = {
     name: f"remit.python_tools.{module}" for module, names in _MODULES.items() for name in names.split()

@@ -8,9 +8,17 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, S
 from contextlib import contextmanager
 from inspect import getmembers_static
 from threading import RLock
-from typing import NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
-from remit.config import VARIABLES, Configuration, Configurations, data_directory
+from remit.config import (
+    VARIABLES,
+    Configuration,
+    Configurations,
+    StateRule,
+    check_tools,
+    data_directory,
+    state_rule,
+)
 from remit.decision import (
     UNKNOWN,
     Context,
@@ -55,6 +63,7 @@ from remit.trust import Approvals, Permit
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
 Ask = Callable[[Approval], Awaitable[bool | None]]  # asks the user about a call; None: no answer
 Location = Mapping[str, object]
+Table = Mapping[str, Any]  # as in `remit.toml`
 
 _log = logging.getLogger("remit.python_tools")
 _LONGEST_PROBLEM = 1_000  # characters
@@ -84,7 +93,7 @@ class ToolRegistry:
     """Tools defined in Python, each available only if its states, condition and location allow it.
 
     Functions detect the states. With a project, its configuration adds states, and its rules apply to the
-    tools, too.
+    tools, too. States can also be `declared` as in `remit.toml`, for a project: a gateway can apply these.
 
     Raises:
         NotFoundError: there is no such directory.
@@ -97,13 +106,16 @@ class ToolRegistry:
         states: Mapping[str, DeclaredState] | None = None,
         *,
         project: str | None = None,
+        declared: Mapping[str, Table] | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         self._detected = DetectedStates(states or {}, timeout=timeout)
         self._project = None if project is None else _Project(project)
+        self.declared: Mapping[str, Table] = {}
         self._approving = self._project  # without a project, opened for the first call that needs approval
         self._tools: dict[str, DefinedTool] = {}
         self._combined: tuple[Rules, int, Rules] | None = None
+        self.replace((), declared or {})
 
     def __enter__(self) -> "ToolRegistry":
         return self
@@ -162,6 +174,23 @@ class ToolRegistry:
         if tool.name in self._tools:
             raise ToolError(f"two tools are called `{tool.name}`", hint="give one another name")
         self._tools[tool.name] = tool
+
+    def replace(self, tools: Iterable[DefinedTool], declared: Mapping[str, Table]) -> None:
+        """Replace all tools and declared states.
+
+        Raises:
+            StateError: a state is not declared as it should be, or there is no project.
+            ToolError: two tools have one name.
+        """
+        for mistake in check_tools({"states": {**declared}}):
+            raise StateError(f"{'.'.join(mistake.path)}: {mistake.message}", hint=mistake.hint)
+        if self._project is not None:
+            self._project.declare(declared)
+        elif declared:
+            raise StateError("declared states need a project", hint='write `project="."`')
+        self.declared, self._tools, self._combined = declared, {}, None
+        for tool in tools:
+            self.add(tool)
 
     def definitions(self) -> list[DefinedTool]:
         """List every registered tool, whether it is available or not."""
@@ -342,6 +371,10 @@ class ToolRegistry:
             name: f"make this true: {state.description}" if state.description else _BY_ITS_DETECTOR
             for name, state in self._detected.declared.items()
         }
+        described = {
+            name: table["description"] for name, table in self.declared.items() if "description" in table
+        }
+        ways |= {name: f"make this true: {description}" for name, description in described.items()}
         rules.unlocks = {**rules.unlocks, **ways}
         return rules
 
@@ -380,6 +413,20 @@ class ToolRegistry:
             yield approvals, Context(self._approving.workspace, None)
 
 
+class _ProgramConfigurations(Configurations):
+    """The configuration with the states of a program; one that the project declares itself counts instead."""
+
+    declared: Mapping[str, StateRule] = {}
+
+    def current(self, workspace: Workspace) -> Configuration:
+        """Return the merged configuration; changed files are read again."""
+        configuration = super().current(workspace)
+        states = {**self.declared, **configuration.states}
+        implies = {name: states[name].implies for name in self.declared}
+        implications = configuration.implications.including(tuple(self.declared), implies)
+        return configuration._replace(states=states, implications=implications)
+
+
 class _Project:
     """The store, the configuration and the states of a directory; only one thread uses them at a time."""
 
@@ -389,10 +436,14 @@ class _Project:
         self._lock = RLock()
         self._is_closed = False
         self._store = open_store(os.path.join(data_directory(machine), "remit.sqlite"))
-        self._configurations = Configurations(self._store, machine, _now)
+        self._configurations = _ProgramConfigurations(self._store, machine, _now)
         self._states = States(self._store.states, self._configurations, machine, _now)
         self._logged: set[str] = set()  # problems of the project's files
         self._home = machine.home
+
+    def declare(self, states: Mapping[str, Table]) -> None:
+        """Replace the states that the program declares."""
+        self._configurations.declared = {name: state_rule(name, table) for name, table in states.items()}
 
     def close(self) -> None:
         """Close the store."""

@@ -2,12 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Set
 from contextlib import suppress
 from typing import Any
 
 import anyio
 
+from remit.config import state_rule
+from remit.decision import Implications
+from remit.decision.when import StateScope
 from remit.errors import HiddenToolError, NotApprovedError
 from remit.protocol import (
     CLIENT_LIMITS,
@@ -25,7 +28,7 @@ from remit.protocol import (
     Pending,
     Tasks,
 )
-from remit.python_tools.registry import ToolRegistry
+from remit.python_tools.registry import Table, ToolRegistry
 from remit.python_tools.tools import DefinedTool, error_text, result_text
 from remit.text import as_object
 
@@ -156,14 +159,41 @@ class ToolSession:
     def _capabilities(self, era: Era) -> Answer:
         """Return what the server can do, with all tools that it may list, so a gateway accepts them at once.
 
-        States that functions detect are not among it: the list itself shows whether they hold.
+        States that functions or programs detect are not among it: the list itself shows whether they hold. A
+        gateway applies the declared ones itself.
         """
-        declared = {"tools": [self._declared(tool) for tool in self._registry.definitions()]}
+        tables, names = _applicable(self._registry.declared)
+        tools = [tool for tool in self._registry.definitions() if tool.ai_enabled is not False]
+        declared = {"tools": [_declared(tool, names) for tool in tools], "states": tables}
         return {"tools": {"listChanged": True}, RULES[era].extensions: {_DECLARES_STATES: declared}}
 
-    def _declared(self, tool: DefinedTool) -> Answer:
-        facts = {"tool": _described(tool), "namespace": tool.namespace, "danger": tool.danger}
-        return {key: value for key, value in facts.items() if value is not None}
+
+def _applicable(declared: Mapping[str, Table]) -> tuple[dict[str, Table], frozenset[str]]:
+    """Return the declared states that a gateway can apply, with the names of all that they set."""
+    rules = {name: state_rule(name, table) for name, table in declared.items()}
+    runs = {name for name, rule in rules.items() if rule.detector is not None and rule.detector.runs}
+    others, running = (
+        {name: rule.implies for name, rule in rules.items() if (name in runs) is is_run}
+        for is_run in (False, True)
+    )
+    names = {*Implications(tuple(others), others).names} - {*Implications(tuple(running), running).names}
+    return {name: table for name, table in declared.items() if name not in runs}, frozenset(names)
+
+
+def _declared(tool: DefinedTool, states: Set[str]) -> Answer:
+    """Declare a tool; with its states if these are all that it depends on."""
+    facts = {"tool": _described(tool), "namespace": tool.namespace, "danger": tool.danger}
+    declared = {key: value for key, value in facts.items() if value is not None}
+    needed: list[str] = []
+    for rule in tool.rules:
+        condition = rule.condition
+        if condition is None:
+            continue
+        scope = condition.states or StateScope()
+        if rule.call or condition.when or condition.location or scope.any or scope.none:
+            return declared
+        needed += scope.all
+    return {**declared, "states": needed} if needed and states >= {*needed} else declared
 
 
 def _described(tool: DefinedTool) -> Answer:

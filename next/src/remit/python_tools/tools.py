@@ -79,7 +79,7 @@ class DefinedTool:
     danger: str | None = None
     approval: bool | None = None
     ai_enabled: bool | None = None
-    labeled_in: str | None = None  # where the labels are declared; None: in its source
+    labels: tuple[ToolRule, ...] = ()  # what a file says of it; they only add
     is_async: bool = False
     check: Callable[[Mapping[str, object]], object] | None = None  # raises ArgumentsError; None: by schema
 
@@ -106,11 +106,11 @@ class DefinedTool:
     def rules(self) -> list[ToolRule]:
         """What it requires, which files can only add to."""
         globs, narrowing = tool_globs(self.name), RuleStrength.NARROWING
-        labels = ToolRule(
+        marks = ToolRule(
             self.name,
             globs,
             narrowing,
-            Origin(self.labeled_in or self.source),
+            Origin(self.source),
             approval=self.approval or None,
             ai_enabled=False if self.ai_enabled is False else None,
         )
@@ -119,7 +119,7 @@ class DefinedTool:
             ToolRule(self.name, globs, narrowing, Origin(""), condition=before, call=call)
             for before, call in parts
         ]
-        return [labels, *needs]
+        return [marks, *needs, *self.labels]
 
 
 @overload
