@@ -33,7 +33,7 @@ def test_every_command_and_option_in_a_page_exists(page: Path) -> None:
 
 def test_every_target_of_make_that_a_page_names_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z-]+)", _code(page))}
+    named = {name for page in PAGES for name in re.findall(r"(?m)(?:^|`)make ([a-z-]+)", _code(page))}
     assert named <= targets
 
 
