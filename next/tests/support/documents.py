@@ -71,8 +71,14 @@ class World:
         (self.shop / ".git").mkdir(parents=True)
         (self.shop / ".git/HEAD").write_text("ref: refs/heads/main\n")
         (home / ".claude").mkdir()
-        tickets = self._server("tickets", list_tickets="List the open support tickets.", close_ticket="Close a support ticket for good.")
-        orders = self._server("orders", find_orders="Find the orders of a customer.", refund_order="Refund an order.")
+        tickets = self._server(
+            "tickets",
+            list_tickets="List the open support tickets.",
+            close_ticket="Close a support ticket for good.",
+        )
+        orders = self._server(
+            "orders", find_orders="Find the orders of a customer.", refund_order="Refund an order."
+        )
         (home / ".claude.json").write_text(json.dumps({"mcpServers": {"tickets": tickets}}))
         (self.shop / ".mcp.json").write_text(json.dumps({"mcpServers": {"orders": orders}}))
 
