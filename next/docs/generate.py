@@ -49,13 +49,13 @@ Remit reads these files. A later one is stronger:
 | `/etc/remit/remit.toml` (Linux), `/Library/Application Support/Remit/remit.toml` (macOS), \
 `C:\\Program Files\\Remit\\remit.toml` (Windows) | everyone on the machine; an administrator writes it |
 
-Rules add up: no beats ask, and ask beats yes. The last column says what a project's file may do with a key: set
-it, only narrow, set it after `remit trust`, or nothing. Unknown keys are errors, and `remit doctor --rules` checks
-the files. If a file is invalid, its last valid version stays in force, and the tools that its readable part names
-ask before each call.
+Rules add up: no beats ask, and ask beats yes. The last column says what a project's file may do with a key:
+set it, only narrow, set it after `remit trust`, or nothing. Unknown keys are errors, and
+`remit doctor --rules` checks the files. If a file is invalid, its last valid version stays in force, and the
+tools that its readable part names ask before each call.
 
-A pattern names tools in any form: `mcp__git__git_push`, `git__git_push`, `Bash`. `*` stands for any characters.
-A pattern that covers a server (`mcp__git__*`) covers the server and each of its tools.
+A pattern names tools in any form: `mcp__git__git_push`, `git__git_push`, `Bash`. `*` stands for any text. A
+pattern that covers a server (`mcp__git__*`) covers the server and each of its tools.
 
 """
 

@@ -1,5 +1,7 @@
 """What the documents show is what the commands do."""
 
+import ast
+import json
 import re
 import shlex
 from pathlib import Path
@@ -7,8 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from support.documents import PAGES, ROOT, World, blocks, commands, steps
+import remit
 from remit.cli.app import app
+from support.documents import PAGES, ROOT, World, blocks, commands, steps
 
 
 @pytest.mark.long
@@ -29,6 +32,31 @@ def test_every_command_of_a_first_page_works_as_shown(page: str, tmp_path: Path)
 def test_every_command_and_option_in_a_page_exists(page: Path) -> None:
     unknown = {command for command in commands(page) if not _exists(command)}
     assert not unknown
+
+
+@pytest.mark.long
+def test_every_configuration_in_a_page_is_valid(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    own = tmp_path / ".config/remit/remit.toml"
+    own.parent.mkdir(parents=True)
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language == "toml":
+                own.write_text(block.text)
+                found = json.loads(world.run("remit doctor --rules --json").stdout)["findings"]
+                # An example may leave out the states that it needs.
+                reasons = [item["reason"] for item in found if item["severity"] == "error"]
+                assert [reason for reason in reasons if "unknown state" not in reason] == [], block.text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_name_that_a_program_in_a_page_imports_exists(page: Path) -> None:
+    for block in blocks(page):
+        for node in ast.walk(ast.parse(block.text)) if block.language == "python" else ():
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "remit":
+                source = Path(remit.__file__).parent.joinpath(*str(node.module).split(".")[1:])
+                text = (source / "__init__.py" if source.is_dir() else source.with_suffix(".py")).read_text()
+                assert [alias.name for alias in node.names if alias.name not in text] == []
 
 
 def test_every_target_of_make_that_a_page_names_exists() -> None:

@@ -4,12 +4,12 @@ import importlib.util
 from collections.abc import Iterator
 from types import ModuleType
 
-from support.documents import ROOT
 from remit.cli.app import COMMANDS, app
 from remit.clients import CLIENTS
 from remit.config import config_keys
 from remit.decision import Gate
 from remit.errors import RemitError
+from support.documents import ROOT
 
 REFERENCE = ROOT / "docs/reference"
 
