@@ -43,9 +43,16 @@ async def test_sampling_names_the_server_in_the_prompt_and_gets_its_own_context_
 
 
 async def test_pages_are_opened_on_https_and_on_this_machine_alone(world: World) -> None:
-    urls = ["https://example.com/a", "http://localhost:1/a", "http://example.com", "file:///etc", "javascript:1"]
+    urls = [
+        "https://example.com/a",
+        "http://localhost:1/a",
+        "http://example.com",
+        "file:///etc",
+        "javascript:1",
+    ]
     questions = [
-        ("elicitation/create", {"mode": "url", "url": url, "message": "m", "elicitationId": "e"}) for url in urls
+        ("elicitation/create", {"mode": "url", "url": url, "message": "m", "elicitationId": "e"})
+        for url in urls
     ]
     tools = {f"ask{at}": asks(question) for at, question in enumerate(questions)}
     world.server("files", tools=tools)

@@ -82,7 +82,7 @@ async def test_the_data_of_a_refusal_goes_beside_an_output_schema(world: World) 
 
 async def test_rules_about_arguments_decide_each_call(world: World) -> None:
     world.server("files", "read")
-    world.mine("[tools.\"mcp__files__read\"]\nwhen = \"args.path == 'open'\"\n")
+    world.mine('[tools."mcp__files__read"]\nwhen = "args.path == \'open\'"\n')
     async with served(world) as client:
         assert await client.names() == ["files__read"]
         assert await client.text("files__read", path="open") == '["read", {"path": "open"}]'
@@ -181,7 +181,10 @@ async def test_who_may_not_call_lists_and_searches(world: World) -> None:
         assert await client.names() == ["files__read"]
         assert "can list and search tools" in await client.text("files__read")
         assert "files__read" in await client.text("discover_tools", query="read")
-    assert [(call.caller, call.outcome) for call in world.calls()] == [("reader", "refused"), ("reader", "done")]
+    assert [(call.caller, call.outcome) for call in world.calls()] == [
+        ("reader", "refused"),
+        ("reader", "done"),
+    ]
 
 
 async def test_filters_are_asked_for_each_call(world: World) -> None:
@@ -214,7 +217,9 @@ async def test_without_the_store_lists_and_calls_go_on_and_approvals_are_refused
     assert [call.outcome for call in world.calls()] == ["done", "done", "refused"]
 
 
-async def test_pages_call_the_tools_of_their_servers_by_their_own_names_and_models_do_not(world: World) -> None:
+async def test_pages_call_the_tools_of_their_servers_by_their_own_names_and_models_do_not(
+    world: World,
+) -> None:
     ui = {"_meta": {"ui": {"resourceUri": "ui://files/page.html"}}}
     hidden = {"_meta": {"ui": {"visibility": ["app"]}}}
     world.server("files", tools={"show": {"definition": ui}, "pick": {"definition": hidden}})

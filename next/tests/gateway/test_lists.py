@@ -30,12 +30,12 @@ async def test_all_capabilities_are_declared_even_if_no_server_has_them(world: W
 
 async def test_a_list_is_the_same_for_every_connection_and_after_every_call(world: World) -> None:
     world.server("files", "read", "write")
-    async with world.gateway() as gateway:
-        async with connected(gateway, world.spec()) as first, connected(gateway, world.spec()) as second:
-            before = await first.request("tools/list")
-            await first.call("files__write")
-            await first.call("discover_tools", query="read")
-            assert await first.request("tools/list") == before == await second.request("tools/list")
+    spec = world.spec()
+    async with world.gateway() as it, connected(it, spec) as first, connected(it, spec) as second:
+        before = await first.request("tools/list")
+        await first.call("files__write")
+        await first.call("discover_tools", query="read")
+        assert await first.request("tools/list") == before == await second.request("tools/list")
 
 
 async def test_a_new_server_appears_and_is_announced_and_a_removed_one_goes(world: World) -> None:

@@ -102,7 +102,7 @@ def _measure(registry: "Registry", context: Context, *, yes: bool) -> None:
     ]
     render.out(render.table(("server", "tools", "tokens"), rows, numbers=("tools", "tokens"), indent=5))
     render.out(f"   {line}" for line in cost_lines(cost, context))
-    if saving(cost) < 0:
+    if cost.alone and saving(cost) < 0:
         render.out("   Remit would not save tokens here; it still makes rules and approvals count.")
 
 
@@ -147,5 +147,5 @@ def _offer_memory(context: Context, *, yes: bool) -> None:
         render.out("   Memory stays off; `remit memory on` switches it on.")
         return
     name_change("remit memory on")
-    set_key(paths[0], ("memory", "enabled"), True)  # noqa: FBT003 - the value of a key
+    set_key(paths[0], ("memory", "enabled"), value=True)
     render.out("   Memory is on here; `remit memory off` switches it off.")
