@@ -1,6 +1,7 @@
 """Everything that a user can meet is in the reference."""
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -50,6 +51,14 @@ def test_every_client_is_documented() -> None:
 def test_every_gate_is_documented() -> None:
     page = (ROOT / "docs/concepts/deciding-and-scopes.md").read_text("utf-8")
     assert [gate.value for gate in Gate if f"| `{gate.value}` |" not in page] == []
+
+
+def test_the_versions_that_are_tested_are_documented() -> None:
+    page = _page("compatibility.md")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    frameworks = re.findall(r"([a-z-]+)==([\d.]+)", makefile)
+    assert [name for name, version in frameworks if f"`{name}` {version}" not in page] == []
+    assert [version for version in re.findall(r"claude-code@([\d.]+)", makefile) if version not in page] == []
 
 
 def _page(name: str) -> str:
