@@ -105,7 +105,8 @@ class World:
         kept = ("PATH", "PYTHONPATH", "SYSTEMROOT")
         variables = {name: os.environ[name] for name in kept if name in os.environ}
         if "PYTHONPATH" in variables:
-            variables["PYTHONPATH"] = str(Path(variables["PYTHONPATH"]).resolve())
+            paths = map(os.path.abspath, variables["PYTHONPATH"].split(os.pathsep))
+            variables["PYTHONPATH"] = os.pathsep.join(paths)
         return subprocess.run(
             [sys.executable, *words],
             cwd=self.shop,
