@@ -28,6 +28,16 @@ def test_every_command_of_a_first_page_works_as_shown(page: str, tmp_path: Path)
             assert not missing, f"{step.command}: no {missing} in {output}"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("page", ["docs/guides/python-tools.md", "docs/guides/search.md"])
+def test_the_first_program_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    program = next(block for block in blocks(ROOT / page) if block.language == "python")
+    world = World(tmp_path)
+    (world.shop / "supernal.yaml").touch()  # the state of an example
+    run = world.run_program(program.text)
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_and_option_in_a_page_exists(page: Path) -> None:
     unknown = {command for command in commands(page) if not _exists(command)}

@@ -93,13 +93,26 @@ class World:
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command of Remit in the project."""
+        return self._python("-m", *shlex.split(command, comments=True))
+
+    def run_program(self, text: str) -> subprocess.CompletedProcess[str]:
+        """Run a program in the project."""
+        path = self.shop / "program.py"
+        path.write_text(text)
+        return self._python(str(path))
+
+    def _python(self, *words: str) -> subprocess.CompletedProcess[str]:
         kept = ("PATH", "PYTHONPATH", "SYSTEMROOT")
         variables = {name: os.environ[name] for name in kept if name in os.environ}
         if "PYTHONPATH" in variables:
-            variables["PYTHONPATH"] = str(Path(variables["PYTHONPATH"]).resolve())
-        words = [sys.executable, "-m", *shlex.split(command, comments=True)]
+            paths = map(os.path.abspath, variables["PYTHONPATH"].split(os.pathsep))
+            variables["PYTHONPATH"] = os.pathsep.join(paths)
         return subprocess.run(
-            words, cwd=self.shop, env={**variables, "HOME": str(self.home)}, capture_output=True, text=True
+            [sys.executable, *words],
+            cwd=self.shop,
+            env={**variables, "HOME": str(self.home)},
+            capture_output=True,
+            text=True,
         )
 
     def write(self, block: Block) -> None:
