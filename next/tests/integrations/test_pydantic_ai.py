@@ -13,6 +13,7 @@ pytest.importorskip("pydantic_ai", reason="Pydantic AI is not installed; `make t
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, Tool
 from pydantic_ai.capabilities import ToolSearch
+from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -149,6 +150,18 @@ async def test_an_agent_that_cannot_defer_tells_the_model_to_ask_a_person(shop: 
     result = await agent.run("pay")
     assert "approval_required: `pay`" in answers(result)[0]
     assert RAN == []
+
+
+async def test_a_call_that_its_tool_defers_is_no_failure(shop: ToolRegistry) -> None:
+    def later() -> str:
+        """Do it later."""
+        raise CallDeferred
+
+    model, _ = scripted(("later", {}))
+    capabilities = [RemitTools(shop)]
+    agent = Agent(model, tools=[later], capabilities=capabilities, output_type=[str, DeferredToolRequests])
+    assert isinstance((await agent.run("hello")).output, DeferredToolRequests)
+    assert recorded() == []
 
 
 async def test_only_the_tools_that_match_the_conversation_are_offered(shop: ToolRegistry) -> None:
