@@ -16,7 +16,10 @@ SKILL = "---\nname: {0}\ndescription: d\n---\nx\n"
 def shop(installed: Installed) -> Installed:
     installed.write(
         installed.home / ".claude.json",
-        {"mcpServers": {"git": installed.recorded("git", "status", "push")}, "projects": {str(installed.shop): {}}},
+        {
+            "mcpServers": {"git": installed.recorded("git", "status", "push")},
+            "projects": {str(installed.shop): {}},
+        },
     )
     installed.write(installed.home / ".claude/settings.json", '{"model": "opus"}\n')
     return installed
@@ -147,9 +150,13 @@ def test_an_invalid_file_of_remits_refuses_the_install(shop: Installed) -> None:
     assert "hooks" not in settings(shop)
 
 
-def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_a_word(shop: Installed) -> None:
+def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_a_word(
+    shop: Installed,
+) -> None:
     shop.shared(shop.shop, db={"command": "/bin/db", "args": ["--all"]})
-    approved = {"projects": {str(shop.shop): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["db"]}}}
+    approved = {
+        "projects": {str(shop.shop): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["db"]}}
+    }
     shop.write(shop.home / ".claude.json", approved)
     shown = shop("install", "claude-code", "--yes")
     assert "runs /bin/db --all" in shown.err
