@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,14 @@ class Client:
         now_ns = lambda: self.now() * 1_000_000  # noqa: E731
         scanner = Scanner(store, self.machine, self.now, read_edits=read_edits, now_ns=now_ns)
         configurations = JoinedConfigurations(store, self.machine, self.now)
-        by_record = lambda client: face_of(client, self.machine)  # noqa: E731
-        return Registry(store, self.machine, self.now, scanner, configurations, face_of=by_record)
+        return Registry(
+            store,
+            self.machine,
+            self.now,
+            scanner,
+            configurations,
+            face_of=partial(face_of, machine=self.machine),
+        )
 
     def context(self, registry: Registry) -> Context:
         return registry.at(str(self.shop))
@@ -112,7 +119,7 @@ class Client:
 
     def hook(self, mode: str = "closed") -> Hook:
         return Hook(
-            Parts(self.registry, lambda registry, context: self.refresh_copies(registry, context)),
+            Parts(self.registry, self.refresh_copies),
             mode,
             self.level,
             self.now,

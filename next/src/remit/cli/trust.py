@@ -94,7 +94,7 @@ def trust(
             found = find_candidates(registry, context, names, known=found)
         held = {tool.key: tool.held.reason for tool in registry.catalog(context).tools if tool.held}
     if as_json:
-        render.data(_answer(found, context))
+        render.data(trust_answer(found, context))
     elif is_chosen:
         render.out(_result_lines(found, skipped, held, revokes=revokes))
     else:
@@ -313,7 +313,7 @@ def _unknown(
     return NotFoundError(f"nothing called `{name}` needs your trust", hint=hint)
 
 
-def _answer(found: Candidates, context: Context) -> Shape:
+def trust_answer(found: Candidates, context: Context) -> Shape:
     from remit.cli.answers import asked_for
 
     return {

@@ -212,9 +212,11 @@ class LiveLists:
         """Read what changed; the same object if that changes nothing."""
         known = self._published
         catalog = self._read(registry)
-        served = None if known is None else known.served
-        if served is None or catalog is not self._catalog:
-            served = serve(catalog, self._make_plan(catalog.configuration), served)
+        if known is None or catalog is not self._catalog:
+            sent = None if self._sent is None else self._sent.served
+            served = serve(catalog, self._make_plan(catalog.configuration), sent)
+        else:
+            served = known.served
         listed = served.catalog.at(registry.snapshot(served.catalog))
         if known is None or served is not known.served or listed is not known.listed:
             known = publish(served, listed, self._sent)

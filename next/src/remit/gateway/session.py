@@ -198,14 +198,14 @@ class Session:
         await self._unfollow(self._uris)
         await self.endpoint.leave(self.name)
 
-    async def _initialize(self, version: str, capabilities: Mapping[str, Any]) -> Answer:
+    def _initialize(self, version: str, capabilities: Mapping[str, Any]) -> Answer:
         self.open(capabilities)
         answer: Answer = {
             "protocolVersion": version,
             "capabilities": self.endpoint.capabilities(Era.SESSION),
             "serverInfo": SERVER_INFO,
         }
-        instructions = await self.endpoint.instructions()
+        instructions = self.endpoint.last_instructions
         return {**answer, "instructions": instructions} if instructions else answer
 
     async def _answer(
