@@ -16,7 +16,10 @@ SKILL = "---\nname: {0}\ndescription: d\n---\nx\n"
 def shop(installed: Installed) -> Installed:
     installed.write(
         installed.home / ".claude.json",
-        {"mcpServers": {"git": installed.recorded("git", "status", "push")}, "projects": {str(installed.shop): {}}},
+        {
+            "mcpServers": {"git": installed.recorded("git", "status", "push")},
+            "projects": {str(installed.shop): {}},
+        },
     )
     installed.write(installed.home / ".claude/settings.json", '{"model": "opus"}\n')
     return installed
@@ -50,6 +53,12 @@ def test_a_dry_run_shows_no_secret_of_what_it_would_replace(shop: Installed) -> 
     secret = "ghp_" + "a1B2" * 9
     shop.write(shop.home / ".claude/settings.json", {"env": {"TOKEN": secret}, "hooks": {}})
     assert secret not in shop("install", "claude-code", "--dry-run").out
+    shop("install", "claude-code", "--yes")
+    path = shop.home / ".claude/settings.json"
+    path.write_text(
+        path.read_text().replace('"SessionStart": [', f'"{secret}": [], "SessionStart": ["{secret}",')
+    )
+    assert secret not in shop("uninstall", "claude-code", "--dry-run").out
 
 
 def test_one_question_shows_the_diff_on_request_and_no_changes_nothing(shop: Installed) -> None:
@@ -58,6 +67,13 @@ def test_one_question_shows_the_diff_on_request_and_no_changes_nothing(shop: Ins
     assert declined.out.count("Install Remit in Claude Code?") == 2
     assert "+++ " in declined.out
     assert (declined.code, shop.files()) == (1, before)
+
+
+def test_the_question_offers_less_and_shows_that_first(shop: Installed) -> None:
+    shown = shop.answering("install", "claude-code", answers="cy").out
+    assert shown.count("Install Remit in Claude Code?") == 2
+    assert "a section at session start and the count of uses, nothing else" in shown
+    assert "permissions" not in settings(shop)
 
 
 def test_an_install_ends_where_it_began_to_the_byte(shop: Installed) -> None:
@@ -147,9 +163,13 @@ def test_an_invalid_file_of_remits_refuses_the_install(shop: Installed) -> None:
     assert "hooks" not in settings(shop)
 
 
-def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_a_word(shop: Installed) -> None:
+def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_a_word(
+    shop: Installed,
+) -> None:
     shop.shared(shop.shop, db={"command": "/bin/db", "args": ["--all"]})
-    approved = {"projects": {str(shop.shop): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["db"]}}}
+    approved = {
+        "projects": {str(shop.shop): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["db"]}}
+    }
     shop.write(shop.home / ".claude.json", approved)
     shown = shop("install", "claude-code", "--yes")
     assert "runs /bin/db --all" in shown.err
@@ -203,7 +223,7 @@ def test_every_client_gets_its_gateway_and_gives_it_back(shop: Installed, client
 
 
 def test_init_measures_installs_and_asks_about_memory_apart(shop: Installed) -> None:
-    shown = shop.answering("init", answers=["y", "gateway", "y", "n"])
+    shown = shop.answering("init", answers="yyn")
     steps = [shown.out.index(title) for title in ("1. Clients", "2. Tools", "3. Install", "4. Memory")]
     assert steps == sorted(steps)
     assert "Start these servers now?" in shown.out
@@ -217,6 +237,20 @@ def test_init_with_yes_answers_all_but_trust_and_memory(shop: Installed) -> None
     assert "Installed in Claude Code" in shown.out
     assert "Memory stays off" in shown.out
     assert shop.starts("git") == 1
+
+
+def test_init_asks_for_trust_before_it_measures(shop: Installed) -> None:
+    shop.shared(shop.shop, db=shop.recorded("db", "query"))
+    approved = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["db"]}
+    shop.write(shop.home / ".claude.json", {"projects": {str(shop.shop): approved}})
+    shown = shop.answering("init", answers="yynn").out
+    assert shown.index("trusted: db") < shown.index("Start these servers now?")
+    assert shop.starts("db") == 1
+    assert "db          1" in shown
+
+
+def test_an_installation_that_may_vanish_is_named(shop: Installed) -> None:
+    assert "warning: this Remit is in a temporary directory, " in shop("install", "codex", "--yes").err
 
 
 def test_init_without_a_client_says_so(installed: Installed) -> None:

@@ -227,8 +227,10 @@ def server_lines(item: ServerTrust, context: Context, objection: str | None = No
 
 
 def _row_of(item: ServerTrust) -> Tool:
-    """Return a row with the declaration's status alone, for its reason."""
-    return Tool(*item.declaration.key, status=item.declaration.status)  # type: ignore[arg-type]
+    """Return a row with the declaration's status, which has its reason."""
+    found = item.declaration
+    place = (found.client, found.kind, found.scope, found.project_hash, found.dir, found.agent)
+    return Tool(*place, found.server, found.name, status=found.status)
 
 
 def label_of(item: ServerTrust) -> str:

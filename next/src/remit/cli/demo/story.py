@@ -85,7 +85,8 @@ def open_agent(world: World) -> Generator["Agent"]:
         try:
             yield Agent(process)
         finally:
-            process.stdin and process.stdin.close()
+            if process.stdin is not None:
+                process.stdin.close()
             try:
                 process.wait(_SECONDS)
             except subprocess.TimeoutExpired:
