@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ DRAWN, DOUBLED, HARMLESS_DRAWN = 14_000, 0.25, 8_000  # texts from templates, sh
 WRITTEN_WEIGHT, REAL_WEIGHT = 2.0, 3.0
 EPOCHS, AVERAGED, RATE, BATCH = 6, 2, 0.15, 512
 DECAY_SENTENCE, DECAY_WHOLE = 2e-5, 2e-4
-WHOLE_SHARE = 0.3  # of the definition's score
+WHOLE_SHARE = 0.2  # of the definition's score
 HIGH, MEDIUM, ORDER = 0.002, 0.01, 0.01  # shares of real tools
 SHARES = (0.002, 0.005, 0.01, 0.02)
 
@@ -74,9 +74,12 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def read_definition(row: dict[str, Any], server: str) -> Definition:
-    given = row.get("inputSchema") or row.get("parameters") or {}
+    given: Any = row.get("inputSchema") or row.get("parameters") or {}
     if isinstance(given, list):
-        given = {name if isinstance(name, str) else str(name.get("name")): {} for name in given}
+        names = (
+            name if isinstance(name, str) else str(name.get("name")) for name in cast("list[Any]", given)
+        )
+        given = dict.fromkeys(names, True)
     schema = given if "properties" in given else {"properties": given}
     more = {key: row[key] for key in ("annotations", "title", "_meta", "outputSchema") if key in row}
     raw = json.dumps({"description": row.get("description"), "inputSchema": schema, **more})
@@ -271,7 +274,7 @@ class Table(NamedTuple):
         """Return the positions of the features of rows, and which row each belongs to."""
         lengths = self.starts[chosen + 1] - self.starts[chosen]
         ends = np.cumsum(lengths)
-        at = np.repeat(self.starts[chosen] - (ends - lengths), lengths) + np.arange(ends[-1])
+        at = np.repeat(self.starts[chosen] - (ends - lengths), lengths) + np.arange(int(ends[-1]))
         return at, np.repeat(np.arange(len(chosen)), lengths)
 
     def scores(self, weights: Floats, bias: float) -> Floats:
@@ -288,21 +291,21 @@ class Corpus(NamedTuple):
     keys: NDArray[np.uint64]  # the same for the same sentence
 
 
-def table(rows: Sequence[tuple[Ids, NDArray[np.float32]]]) -> Table:
+def table(rows: Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]]) -> Table:
     starts = np.cumsum([0, *(len(ids) for ids, _ in rows)])
     ids = np.concatenate([ids.astype(np.int32) for ids, _ in rows])
     return Table(ids, np.concatenate([values for _, values in rows]), starts)
 
 
 def read_corpus(made: Sequence[Document]) -> Corpus:
-    said: list[tuple[Ids, NDArray[np.float32]]] = []
+    said: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
     counts: list[Ids] = []
-    wholes: list[tuple[Ids, NDArray[np.float32]]] = []
+    wholes: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
     for document in made:
         found = features(reader(document.host.names)(document.parts))
         order = np.argsort(found.owners, kind="stable")
         said.append((found.ids[order].astype(np.int32), found.values[order]))
-        counts.append(np.bincount(found.owners, minlength=found.count))
+        counts.append(np.bincount(found.owners, minlength=found.size))
         ids, value = whole_features(found.ids)
         wholes.append((ids, np.full(len(ids), value, np.float32)))
     starts = np.cumsum(np.concatenate([[0], *counts]))

@@ -24,7 +24,7 @@ def inspect(*tools: Definition, others: OtherTools = NOBODY) -> list[Sequence[Fi
 
 
 def found(description: str, **fields: object) -> Sequence[Finding]:
-    return inspect(defined("add", description, **fields))[0]
+    return inspect(defined("add", description, "calc", **fields))[0]
 
 
 def severities(findings: Sequence[Finding]) -> set[str]:

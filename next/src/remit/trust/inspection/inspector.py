@@ -95,22 +95,19 @@ def judge(texts: Sequence[Passage], names: Names) -> Judgment | None:
 def _said(judgment: Judgment) -> Iterator[Finding]:
     """Report the most suspicious sentence, and files with secrets that the models may not judge."""
     model, scores = bundled(), judgment.scores
-    worst = max(range(len(scores)), key=scores.__getitem__)
-    if judgment.score >= model.medium:
+    is_suspicious = judgment.score >= model.medium
+    if is_suspicious:
+        worst = max(range(len(scores)), key=scores.__getitem__)
         is_order = scores[worst] >= model.order  # one odd sentence is not enough
         severity = HIGH if is_order and judgment.score >= model.high else MEDIUM
         signs = set(judgment.reads[worst].signs)
-        says = next(
-            (says for wanted, says in _ASKS if wanted <= signs), "it reads like an order to the model"
-        )
+        says = next((says for wanted, says in _ASKS if wanted <= signs), "it reads like an order to the model")
         yield _finding(severity, says, judgment.parts[worst])
-        return
     for part, read, score in zip(judgment.parts, judgment.reads, scores, strict=True):
-        if " zsecret " in read.text:
-            if not _is_english(part.text):
-                yield _finding(HIGH, "it names a file with secrets in another language", part)
-            elif score >= model.order - _DOUBTFUL:
-                yield _finding(MEDIUM, "it names a file with secrets", part)
+        if " zsecret " in read.text and not _is_english(part.text):
+            yield _finding(HIGH, "it names a file with secrets, in another language", part)
+        elif " zsecret " in read.text and not is_suspicious and score >= model.order - _DOUBTFUL:
+            yield _finding(MEDIUM, "it names a file with secrets", part)
 
 
 def _finding(severity: str, says: str, part: Sentence) -> Finding:

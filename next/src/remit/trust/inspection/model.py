@@ -44,7 +44,7 @@ class Features(NamedTuple):
     ids: Ids
     owners: Ids  # the sentence of each
     values: Weights
-    count: int  # of sentences
+    size: int  # how many sentences
 
 
 class Model(NamedTuple):
@@ -100,8 +100,8 @@ def _words(data: NDArray[np.uint8], letters: Hashes, owner: Ids) -> tuple[Hashes
     starts = np.flatnonzero(is_word[1:] & ~is_word[:-1]) + 1  # every sentence begins with a space
     if not len(starts):
         return np.zeros(0, np.uint64), np.zeros(0, np.int64)
-    first = starts[0]
-    position = np.arange(first, len(data)) - np.repeat(starts, np.diff(starts, append=len(data)))
+    first = int(starts[0])
+    position: Ids = np.arange(first, len(data)) - np.repeat(starts, np.diff(starts, append=len(data)))
     parts = np.where(is_word[first:], letters[first:] * _POSITIONS[position & 255], np.uint64(0))
     words = np.add.reduceat(parts, starts - first)
     return (words ^ (words >> np.uint64(31))) * _MIX[6], owner[starts]
@@ -112,7 +112,9 @@ def _phrases(words: Hashes, owner: Ids) -> list[tuple[Hashes, Ids]]:
     phrases: list[tuple[Hashes, Ids]] = []
     for length in range(1, min(_PHRASE, len(words)) + 1):
         last = len(words) - length + 1
-        hashes = sum((words[at : at + last] * _MIX[8 + at] for at in range(length)), _MIX[length])
+        hashes = np.full(last, _MIX[length])
+        for at in range(length):
+            hashes = hashes + words[at : at + last] * _MIX[8 + at]
         is_within = owner[:last] == owner[length - 1 :]
         phrases.append((hashes[is_within], owner[:last][is_within]))
     return phrases
@@ -128,9 +130,8 @@ def _hash(sign: str) -> int:
 
 def sentence_scores(model: Model, found: Features) -> NDArray[np.float64]:
     """Score sentences."""
-    return (
-        np.bincount(found.owners, model.sentence[found.ids] * found.values, found.count) + model.sentence_bias
-    )
+    sums = np.bincount(found.owners, model.sentence[found.ids] * found.values, found.size)
+    return (sums + model.sentence_bias).astype(np.float64)
 
 
 def whole_features(ids: Ids) -> tuple[NDArray[np.int32], float]:
