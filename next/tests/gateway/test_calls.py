@@ -204,6 +204,20 @@ async def test_filters_are_asked_for_each_call(world: World) -> None:
         assert "hidden by the filter" in await client.text("files__read")
 
 
+async def test_memory_is_a_server_in_this_process_under_its_own_prefix(world: World) -> None:
+    world.mine("[memory]\nenabled = true\n")
+    async with served(world) as client:
+        await client.request("tools/list")
+        found = await client.text("discover_tools", query="save what was decided in this session")
+        assert "remit-memory__save_session" in found
+        scope = await client.call("remit-memory__get_scope_state", project_id="shop")
+        assert scope["structuredContent"]["scope_state"] == "uncertain"
+        assert "remit-memory__" in scope["structuredContent"]["next_step"]
+    async with served(world) as client:
+        assert "with remit-memory__retrieve_context" in client.opening["instructions"]
+    assert world.calls()[-1].tool == "mcp__remit-memory__get_scope_state"
+
+
 async def test_without_the_store_lists_and_calls_go_on_and_approvals_are_refused(world: World) -> None:
     world.server("files", "read", "drop")
     world.mine('[tools."mcp__files__drop"]\napproval = true\n')
@@ -217,7 +231,7 @@ async def test_without_the_store_lists_and_calls_go_on_and_approvals_are_refused
     assert [call.outcome for call in world.calls()] == ["done", "done", "refused"]
 
 
-async def test_pages_call_the_tools_of_their_servers_by_their_own_names_and_models_do_not(
+async def test_pages_call_the_tools_of_their_servers_by_their_own_names(
     world: World,
 ) -> None:
     ui = {"_meta": {"ui": {"resourceUri": "ui://files/page.html"}}}
@@ -231,3 +245,18 @@ async def test_pages_call_the_tools_of_their_servers_by_their_own_names_and_mode
             assert "only be called by the page" in await client.text("call_tool", name="files__pick")
         async with connected(gateway, world.spec()) as client:
             assert await client.names() == ["files__show"]
+
+
+async def test_an_unlisted_name_is_decided_on_its_servers_row(world: World) -> None:
+    world.server("files", "read")
+    world.mine('block = ["mcp__files__*"]')
+    async with served(world) as client:
+        await client.names()
+        assert "`block`" in await client.text("files__anything")
+    world.mine("# no rules\n")
+    async with served(world) as client:
+        await client.names()
+        error = await client.error("tools/call", name="files__anything")
+        assert "Unknown tool" in error["message"]
+        assert await client.text("files__read") == '["read", {}]'
+    assert [tool for _, tool, _ in world.heard("files")] == ["read"]

@@ -150,13 +150,19 @@ def test_another_host_name_implies_a_proxy_and_so_a_token(tmp_path: Path) -> Non
         assert text(site.call("/mcp", "files__read", token=token)) == '["read", {}]'
 
 
-def test_streams_end_and_calls_finish_when_the_gateway_stops(tmp_path: Path) -> None:
+def test_streams_end_with_complete_when_the_gateway_stops(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.server("files", "read")
     with on_http(world) as site:
         assert text(site.call("/mcp", "files__read")) == '["read", {}]'
-        site.process.terminate()
+        lines: list[str] = []
+        with site.listen() as stream:
+            for line in stream.iter_lines():
+                lines.append(line)
+                if "acknowledged" in line:
+                    site.process.terminate()
         assert site.process.wait(10) == 128 + 15
+    assert '"resultType":"complete"' in next(line for line in reversed(lines) if line.startswith("data: "))
     assert [call.outcome for call in world.calls()] == ["done"]
 
 
@@ -166,3 +172,17 @@ def test_answers_are_sent_at_once(site: Site) -> None:
     for _ in range(5):
         site.call("/mcp", "files__read")
     assert (time.perf_counter() - started) / 5 < 0.15
+
+
+def opening(version: str) -> dict[str, Any]:
+    info = {"name": "raw", "version": "1"}
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+
+
+def test_a_session_is_told_that_lists_change(site: Site) -> None:
+    answer = site.post("/mcp", opening("2025-11-25"))
+    data = next(line for line in answer.text.splitlines() if line.startswith("data: {"))
+    capabilities = json.loads(data.removeprefix("data: "))["result"]["capabilities"]
+    assert [capabilities[name]["listChanged"] for name in ("tools", "resources", "prompts")] == [True] * 3
+    assert answer.headers["mcp-session-id"]

@@ -19,6 +19,7 @@ from remit.clients import Scanner
 from remit.errors import StoreUnavailableError
 from remit.files import Machine
 from remit.gateway import EndpointSpec, Gateway, Hello, Identity, Parts
+from remit.memory import with_own_server
 from remit.protocol import LineTransport
 from remit.store import Call, CallQuery, SqliteDatabase, Store
 from remit.trust import Inspector
@@ -89,7 +90,7 @@ class World:
     def registry(self) -> Registry:
         """Open the registry as another process would."""
         store = self.store()
-        scanner = Scanner(store, self.machine, clock)
+        scanner = Scanner(store, self.machine, clock, with_own_server)
         return Registry(store, self.machine, clock, scanner, JoinedConfigurations(store, self.machine, clock))
 
     def calls(self) -> list[Call]:

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ import httpx2
 import remit
 from support.gateways import World
 
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 COMMAND = [sys.executable, "-m", "remit", "serve"]
 
 
@@ -85,14 +90,20 @@ class Site:
         accept = {"accept": "application/json, text/event-stream"}
         return httpx2.post(self.url + path, json=content, headers={**accept, **headers}, timeout=20)
 
+    def listen(self) -> AbstractContextManager[httpx2.Response]:
+        """Open a change stream."""
+        params = {"notifications": {"toolsListChanged": True}, "_meta": META}
+        content = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+        headers = {
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": "2026-07-28",
+            "mcp-method": "subscriptions/listen",
+        }
+        return httpx2.stream("POST", f"{self.url}/mcp", json=content, headers=headers, timeout=20)
+
     def call(self, path: str, name: str, *, token: str | None = None, **arguments: Any) -> httpx2.Response:
         """Call a tool without a session."""
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-        params = {"name": name, "arguments": arguments, "_meta": meta}
+        params = {"name": name, "arguments": arguments, "_meta": META}
         headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name}
         headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         content = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
