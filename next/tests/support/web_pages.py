@@ -1,4 +1,4 @@
-"""`remit web` of a test: the real server in a thread, on a real socket, over a world in a temporary directory."""
+"""`remit web` of a test: the real server in a thread, over a world in a temporary directory."""
 
 import html
 import re
@@ -9,7 +9,9 @@ from typing import Any
 
 import httpx2
 
+from remit.catalog import JoinedConfigurations, Registry
 from remit.cli import Here
+from remit.clients import Scanner
 from remit.memory import open_memory
 from remit.store import open_store
 from remit.web.listing import Source
@@ -49,8 +51,11 @@ def web_pages(
         with open_store(world.store.database.place, durable=True) as store:
             yield open_memory(store, None, world.workspace())
 
-    def source() -> Source:
-        return Source(world.registry_of_another_process(), memory)
+    def source() -> Source:  # in the thread that reads
+        store, clock = open_store(world.store.database.place), lambda: world.now
+        scanner = Scanner(store, world.machine, clock, now_ns=lambda: world.now * 1_000_000)
+        configurations = JoinedConfigurations(store, world.machine, clock)
+        return Source(Registry(store, world.machine, clock, scanner, configurations), memory)
 
     with listen(0) as listener:
         here = Here(str(world.shop), client)

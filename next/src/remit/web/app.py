@@ -123,9 +123,10 @@ class _Answers:
         self._guard.sign_out(_session(http))
         return HTMLResponse(templating.render("signed_out.html", {}))
 
-    async def events(self, http: HttpRequest) -> Response:  # noqa: ARG002 - the same for all
-        """Stream the changes."""
-        return StreamingResponse(self._feed.events(), media_type="text/event-stream")
+    async def events(self, http: HttpRequest) -> Response:
+        """Stream the changes since a page was made."""
+        since = Request(_session(http).here, http.query_params).number("since")
+        return StreamingResponse(self._feed.events(since), media_type="text/event-stream")
 
     async def static(self, http: HttpRequest) -> Response:
         """Return a static file."""
@@ -155,6 +156,7 @@ class _Answers:
             "asked": Request(session.here, kept),
             "directory": session.here.directory,
             "session": session,
+            "revision": self._feed.revision,
             "notices": session.take_notices(),
             "here_url": f"{http.url.path}?{http.url.query}" if http.url.query else http.url.path,
         }

@@ -3,10 +3,12 @@
 Positions are percentages, so a chart fills any width while its text keeps its size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
+
+from remit.cli import printable
 
 
 class Part(NamedTuple):
@@ -32,9 +34,7 @@ def bars(parts: Sequence[Part], most: int, label: str) -> Markup:
             width = max(100 * value / marks[-1], 0.3)
             drawn.append(_rect(style, at, 0, width, 100))
             at += width
-    return Markup('<svg class="bar" role="img" aria-label="{}">{}</svg>').format(
-        label, Markup("").join(drawn)
-    )
+    return _image("bar", label, drawn)
 
 
 def columns(stacks: Sequence[tuple[str, Sequence[Part]]], label: str) -> Markup:
@@ -56,8 +56,12 @@ def columns(stacks: Sequence[tuple[str, Sequence[Part]]], label: str) -> Markup:
                 top -= height
                 rects.append(_rect(style, wide * (position + 0.1), top, wide * 0.8, height))
         drawn.append(Markup("<g><title>{}</title>{}</g>").format(title, Markup("").join(rects)))
-    return Markup('<svg class="plot" role="img" aria-label="{}">{}</svg>').format(
-        label, Markup("").join(drawn)
+    return _image("plot", label, drawn)
+
+
+def _image(style: str, label: str, drawn: Iterable[Markup]) -> Markup:
+    return Markup('<svg class="{}" role="img" aria-label="{}">{}</svg>').format(
+        style, printable(label), Markup("").join(drawn)
     )
 
 

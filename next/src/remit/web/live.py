@@ -45,32 +45,31 @@ class LiveFeed:
         self._worker = worker
         self._here = here
         self._pages = 0
-        self._revision = 0
+        self.revision = 0
         self._changed = asyncio.Event()
         self._is_ended = False
 
-    async def events(self) -> AsyncIterator[bytes]:
-        """Yield an event after each change, until the page is closed."""
+    async def events(self, seen: int) -> AsyncIterator[bytes]:
+        """Yield an event after each change since the page was made, until it is closed."""
         self._pages += 1
-        seen = self._revision
         try:
             yield b"retry: 1000\n\n"
             while not self._is_ended:
                 changed = self._changed
-                if self._revision == seen:
+                if self.revision == seen:
                     try:
                         await asyncio.wait_for(changed.wait(), KEEP_ALIVE_SECONDS)
                     except TimeoutError:
                         yield b": no change\n\n"
                         continue
-                seen = self._revision
+                seen = self.revision
                 yield f"event: change\ndata: {seen}\n\n".encode()
         finally:
             self._pages -= 1
 
     def announce(self) -> None:
         """Tell all pages that something changed."""
-        self._revision += 1
+        self.revision += 1
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -81,15 +80,15 @@ class LiveFeed:
 
     async def watch(self) -> None:
         """Announce changes while pages listen, until cancelled."""
-        before: tuple[object, ...] | None = None
+        before = await self._look()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            if not self._pages:
-                continue
-            try:
-                now = await self._worker.run(lambda source: source.seen(self._here))
-            except RemitError:  # for example a locked database; the pages say it
-                continue
-            if before is not None and now != before:
+            if self._pages and (now := await self._look()) != before:
                 self.announce()
-            before = now
+                before = now
+
+    async def _look(self) -> tuple[object, ...] | None:
+        try:
+            return await self._worker.run(lambda source: source.seen(self._here))
+        except RemitError:  # for example a locked database; the pages say it
+            return None

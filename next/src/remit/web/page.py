@@ -59,10 +59,10 @@ class Request(NamedTuple):
         """The parameters that links to other pages keep."""
         return {name: self.params[name] for name in CHOICES if self.params.get(name)}
 
-    def number(self, name: str, default: int = 1) -> int:
-        """Return a parameter as a positive number."""
+    def number(self, name: str) -> int:
+        """Return a parameter as a number; 0 if it is none."""
         given = self.params.get(name, "")
-        return max(int(given), 1) if given.isascii() and given.isdecimal() and len(given) < 10 else default
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
 
 
 class Answer(NamedTuple):
@@ -121,6 +121,6 @@ class Paged(NamedTuple, Generic[Item]):
 def paged(items: Sequence[Item], number: int, size: int) -> Paged[Item]:
     """Return a page of a list, the last one if there are fewer."""
     pages = max(1, -(-len(items) // size))
-    number = min(number, pages)
+    number = min(max(number, 1), pages)
     start = (number - 1) * size
     return Paged(items[start : start + size], number, pages, len(items), start + 1)

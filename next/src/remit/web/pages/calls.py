@@ -34,7 +34,7 @@ class Timeline(NamedTuple):
 def read(source: Source, request: Request) -> Answer:
     """List the calls as `remit calls` does."""
     context, store = request.here.context(source.registry), source.registry.store.calls
-    query, number = _query(request.params), request.number("page")
+    query, number = _query(request.params), max(request.number("page"), 1)
     page = query._replace(limit=ROWS, offset=(number - 1) * ROWS)
 
     def values() -> Values:

@@ -64,7 +64,7 @@ def read(source: Source, request: Request) -> Answer:
         query = CallQuery(since=start_of(HOUR, HOURS))
         workspace = listing.context.workspace
         step = next_step(overview)
-        rows = list(_cost_rows(overview)) if cost.by_server else []
+        rows = list(cost_rows(overview)) if cost.by_server else []
         return {
             "overview": overview,
             "place": place(listing.context),
@@ -104,7 +104,7 @@ def current(source: Source, listing: Listing) -> Overview:
     )
 
 
-def _cost_rows(overview: Overview) -> Iterator[CostRow]:
+def cost_rows(overview: Overview) -> Iterator[CostRow]:
     """Make a bar for each server, largest first, and one for Remit itself: they add up to the cost."""
     servers = sorted(overview.cost.by_server, key=lambda server: -max(server.alone or 0, server.with_remit))
     for server in servers[:_MOST_SERVERS]:

@@ -18,7 +18,7 @@ def read(source: Source, request: Request) -> Answer:
     """Search the tools here, as `remit search` does."""
     listing = source.listing(request.here)
     query = request.params.get("q", "")
-    limit = min(request.number("limit", DEFAULT_LIMIT), MAX_LIMIT)
+    limit = min(request.number("limit") or DEFAULT_LIMIT, MAX_LIMIT)
     found = SearchResults(query=query, results=())
     if query.strip():
         searcher = source.registry.searcher(listing.catalog, listing.known)

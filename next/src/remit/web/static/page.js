@@ -42,9 +42,13 @@ function keepDeadline(question, now) {
 let feed = null;
 function follow() {
   if (document.hidden || feed) return;
-  feed = new EventSource("/events");
+  const page = document.documentElement.dataset;
+  feed = new EventSource(`/events?since=${page.revision}`);
   // A page that is left while it loads may never get htmx.
-  feed.addEventListener("change", () => window.htmx?.trigger(document.body, "remit:change"));
+  feed.addEventListener("change", (event) => {
+    page.revision = event.data;
+    window.htmx?.trigger(document.body, "remit:change");
+  });
 }
 document.addEventListener("visibilitychange", () => {
   // A browser opens few connections to one host, so pages in the background give theirs back.
