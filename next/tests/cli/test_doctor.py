@@ -67,6 +67,15 @@ def test_no_variable_is_asked_for_on_behalf_of_an_untrusted_server(remit: Comman
     assert [subject for check, subject in checks(remit) if check == "variable"] == ["own"]
 
 
+def test_an_entrys_variables_count_for_its_own_arguments(remit: CommandLine) -> None:
+    remit.mine(own={"command": "/bin/true", "args": ["${OWN}"], "env": {"OWN": "x", "OTHER": "${OWN_TOO}"}})
+    _install(remit)
+    [finding] = [item for item in findings(remit) if item["check"] == "variable"]
+
+    assert "`OWN_TOO`" in finding["reason"]
+    assert "`OWN`" not in finding["reason"]
+
+
 def _install(remit: CommandLine) -> None:
     """Install, as far as a diagnosis looks."""
     machine = Machine(str(remit.home), {"PATH": "/usr/bin:/bin"}, "linux", str(remit.root / "system"))
@@ -160,6 +169,22 @@ def test_a_shell_that_never_asks_is_one_note(remit: CommandLine) -> None:
     _install(remit)
 
     assert [item for item in checks(remit) if item[0] == "shell"] == [("shell", None)]
+
+
+def test_what_weakens_an_install_is_an_error_with_its_fix(remit: CommandLine) -> None:
+    path = remit.mine(git=STDIO)
+    _install(remit)
+    assert [item for item in findings(remit) if item["severity"] == "error"] == []
+    settings = remit.home / ".claude/settings.json"
+    remit.write(settings, {**json.loads(settings.read_text()), "disableAllHooks": True})
+    entries = json.loads(path.read_text())
+    del entries["mcpServers"]["remit"]
+    remit.write(path, entries)
+
+    reasons = " ".join(item["reason"] for item in findings(remit) if item["check"] == "install")
+    assert "Remit's hooks are off here" in reasons
+    assert "Remit is not loaded here" in reasons
+    assert remit("doctor").code == 1
 
 
 def test_an_agent_learns_of_the_gateways_of_its_project_only() -> None:

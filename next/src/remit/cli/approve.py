@@ -97,10 +97,10 @@ def _answered(item: "Approval", approvals: "Approvals") -> str:
 def _answers(found: Sequence["Approval"], approvals: "Approvals", context: "Context") -> Shape:
     from remit.cli.answers import asked_for
 
-    return {**asked_for(context), "approvals": [_shape(item, approvals) for item in found]}
+    return {**asked_for(context), "approvals": [approval_answer(item, approvals) for item in found]}
 
 
-def _shape(item: "Approval", approvals: "Approvals") -> Shape:
+def approval_answer(item: "Approval", approvals: "Approvals") -> Shape:
     return {
         "id": item.id,
         "status": approvals.status(item),
@@ -136,7 +136,7 @@ def _show(item: "Approval", approvals: "Approvals", *, as_json: bool) -> None:
     if as_json:
         import json
 
-        render.text(json.dumps(_shape(item, approvals)))
+        render.text(json.dumps(approval_answer(item, approvals)))
     else:
         if sys.stderr.isatty():  # a notice of the terminal, and a bell for those that have none
             tool = one_line(render.printable(item.binding.tool), _LONGEST_NAME)

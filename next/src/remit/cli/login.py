@@ -69,9 +69,7 @@ def login(
         tokens,
         on_url=lambda url: render.note(["If no browser opens, sign in here:", url]),
         open_browser=(lambda _: None) if no_browser else _open,
-        registration=Registration(
-            client_id=client_id, client_secret=secret, port=port or 0, scope=scope
-        ),
+        registration=Registration(client_id=client_id, client_secret=secret, port=port or 0, scope=scope),
     )
     _tell(upstream.label, "signed in to", as_json=as_json, is_signed_in=True)
 

@@ -131,9 +131,10 @@ def bar(title: str, length: int) -> Generator[Callable[[str], None]]:
         return
     import click
 
-    with click.progressbar(
-        length=length, label=title, file=sys.stderr, item_show_func=lambda step: step or ""
-    ) as drawn:
+    def show(step: str | None) -> str:
+        return step or ""
+
+    with click.progressbar(length=length, label=title, file=sys.stderr, item_show_func=show) as drawn:
         yield lambda step: drawn.update(1, printable(step))
 
 

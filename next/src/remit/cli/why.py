@@ -72,17 +72,17 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
         explained = explain(name, registry, context, for_person=not (as_json or is_agents()))
         catalog = registry.catalog(context)
         judging = catalog.context
-        obstacle = _obstacle(explained, catalog)
+        obstacle = find_obstacle(explained, catalog)
         copies = _copies(name, explained.elsewhere.projects, registry, context)
         problems = registry.problems(context)
-        lines = _lines_of(explained, context) if as_json or details else {}
+        lines = lines_of(explained, context) if as_json or details else {}
         offered = (
             ()
             if explained.tool is None
             else still_offered([ToolDecision(explained.tool, explained.decision)], judging)
         )
     if as_json:
-        render.data(answers.explanation(explained, lines, obstacle, _allow_step(explained), catalog))
+        render.data(answers.explanation(explained, lines, obstacle, allow_step(explained), catalog))
     else:
         render.problems(problems, lambda path: shorten(path, context))
         render.out(why_lines(explained, obstacle))
@@ -114,7 +114,7 @@ def explain(name: str, registry: "Registry", context: Context, *, for_person: bo
     return registry.explain(explained.full_names[0], context, for_person=for_person)
 
 
-def _obstacle(explained: "Explanation", catalog: "Catalog") -> "Obstacle | None":
+def find_obstacle(explained: "Explanation", catalog: "Catalog") -> "Obstacle | None":
     """Find why the server of an available tool cannot be used here, without starting it."""
     tool = explained.tool
     if tool is None or tool.server is None or not explained.decision.is_available:
@@ -170,7 +170,7 @@ def _step(explained: "Explanation", obstacle: "Obstacle | None") -> str | None:
         return obstacle.fix
     if decision.unlock is not None or tool is None:
         return decision.unlock
-    if allow := _allow_step(explained):
+    if allow := allow_step(explained):
         return f"{client_title(tool.client)} asks before each call; to allow it, {allow}"
     if tool.is_trusted is False and decision.is_available:
         command = trust_command(tool.server or "")
@@ -178,7 +178,7 @@ def _step(explained: "Explanation", obstacle: "Obstacle | None") -> str | None:
     return None
 
 
-def _allow_step(explained: "Explanation") -> str | None:
+def allow_step(explained: "Explanation") -> str | None:
     """Say how to allow a visible tool that the client asks about; None if it asks nothing."""
     if (
         explained.asking is None
@@ -316,7 +316,7 @@ def source(tool: Tool, context: Context, lines: "Mapping[Key, int]") -> str:
     return shorten(tool.source, context) + (f" line {line}" if line else "")
 
 
-def _lines_of(explained: "Explanation", context: Context) -> "dict[Key, int]":
+def lines_of(explained: "Explanation", context: Context) -> "dict[Key, int]":
     from remit.clients import declaration_line
 
     return {tool.key: declaration_line(tool, context.workspace) for tool in explained.declared}

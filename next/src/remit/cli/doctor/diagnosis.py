@@ -15,7 +15,7 @@ CHECKS: tuple[Callable[[ClientSetup], Iterable[Finding]], ...] = (
     entries.broken_files,
     entries.ignored_servers,
     entries.missing_servers,
-    installation.overriding_mods,
+    installation.weakened_protection,
     installation.allowed_shell,
     trust.pending_definitions,
     trust.differing_from_lock,

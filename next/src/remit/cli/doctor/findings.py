@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.clients import ClientReading
+from remit.clients import ClientReading, InstallLevel
 from remit.decision import RUNS, Context, Declaration, Face, Key, Kind, Launch, Resolved, Scope, Tool
+from remit.errors import FileChangeError
 from remit.store import TrustedEntry
 
 if TYPE_CHECKING:
     from remit.catalog import Registry
+    from remit.files import Machine
+    from remit.hooks import Notice
     from remit.trust import HeldDefinition
     from remit.upstream import Obstacle
 
@@ -73,6 +76,7 @@ class ClientSetup:
     unready: "Mapping[Key, Obstacle]" = field(default_factory=dict[Key, "Obstacle"])  # for Remit, too
     trusted: Mapping[Key, TrustedEntry] = field(default_factory=dict[Key, TrustedEntry])
     pending: "Sequence[HeldDefinition]" = ()
+    notices: "Sequence[Notice]" = ()  # what weakens an install
 
     @property
     def servers(self) -> list[Resolved]:
@@ -125,6 +129,19 @@ def read_setups(registry: "Registry", context: Context) -> list[ClientSetup]:
             unready=start_obstacles(reading.declarations, machine, directory, by_remit=True),
             trusted=trusted,
             pending=[item for item in held if item.tool.client == client],
+            notices=_notices(reading, context._replace(client=client), machine),
         )
         for client, reading in readings.items()
     ]
+
+
+def _notices(reading: ClientReading, context: Context, machine: "Machine") -> "list[Notice]":
+    from remit.hooks import Notice, NoticeKind, installed, weakened
+
+    try:
+        install = installed(context, machine)
+    except FileChangeError as error:
+        return [Notice(NoticeKind.RULES, str(error), f"run `remit install {reading.client}`")]
+    if install is None or install.record.level is InstallLevel.CONTEXT:
+        return []
+    return weakened(reading, context, install)

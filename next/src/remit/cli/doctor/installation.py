@@ -1,28 +1,24 @@
-"""Checks of the client itself: what may override Remit's decisions, and what gets around them."""
+"""Checks of an install: what keeps its decisions from counting in the client, and what gets around them."""
 
 from collections.abc import Iterator
 
 from remit.cli.doctor.findings import ClientSetup, Finding, Severity
 from remit.decision import Face, PermissionEffect, client_title
+from remit.hooks import NoticeKind
 
 _SHELLS = ("Bash", "Bash(*)")
 
 
-def overriding_mods(setup: ClientSetup) -> Iterator[Finding]:
-    """Find modules of plugins that run in the client and may override what hooks decide."""
-    facts = setup.reading.facts
-    if setup.context.face is Face.CLIENT or facts.only_managed_mods:
-        return
-    for mod in facts.mods:
-        owner = "of this repository" if mod.is_repositorys else "of a plugin"
-        safe = "; what an administrator's file denies stays denied" if facts.has_managed_settings else ""
+def weakened_protection(setup: ClientSetup) -> Iterator[Finding]:
+    """Find a missing gateway, hooks that are off, mods that override decisions, and changed copies."""
+    for notice in setup.notices:
+        is_added = notice.kind is NoticeKind.ADDED  # a server that Remit could serve, too
         yield Finding(
-            severity=Severity.WARNING if facts.has_managed_settings else Severity.ERROR,
-            check="mod",
-            source=mod.source,
-            subject=mod.plugin,
-            reason=f"the mod {mod.file} {owner} runs inside the client and can override decisions{safe}",
-            fix="disable the plugin, or run `remit install claude-code --managed` as an administrator",
+            severity=Severity.NOTE if is_added else Severity.ERROR,
+            check="install",
+            source=notice.source,
+            reason=notice.full_reason,
+            fix=notice.fix,
         )
 
 
