@@ -79,10 +79,10 @@ def test_without_rules_only_servers_tools_start_a_hook_and_with_a_rule_for_all_e
     assert not re.search(rest, "mcp__git__push")
 
 
-def test_six_events_are_registered_and_the_prompt_only_where_a_rule_asks(home: Home) -> None:
+def test_seven_events_are_registered_and_the_prompt_only_where_a_rule_asks(home: Home) -> None:
     events = settings(home, Wanted())["hooks"]
     counting = {"PostToolUse", "PostToolUseFailure", "UserPromptExpansion"}
-    assert events.keys() == {"SessionStart", "PreToolUse", *counting}
+    assert events.keys() == {"SessionStart", "PreToolUse", "PermissionRequest", *counting}
     assert all(group["hooks"][0]["async"] for event in counting for group in events[event])
     counted = [group["matcher"] for group in events["PostToolUse"]]
     assert counted[0] == "Skill|Agent"

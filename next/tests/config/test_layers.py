@@ -275,7 +275,8 @@ def test_how_a_server_runs_is_the_users_and_a_project_narrows_it(files: Files) -
     now = files.now_says()
     wrap = ("nice", "-n", "5")
     assert now.options("web") == ServerOptions(True, ("A",), 3, wrap, Sandbox())
-    assert now.options("web", is_projects=True) == ServerOptions(True, None, 3, wrap, Sandbox())
+    trusted = ServerOptions(True, None, 3, wrap, Sandbox(), "[true]")
+    assert now.options("web", is_projects=True) == trusted
     assert now.options("lab").sandbox == Sandbox(network=True)
     assert now.options("lab", is_projects=True).sandbox == Sandbox()
     assert now.options("other") == ServerOptions()

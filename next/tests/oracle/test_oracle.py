@@ -17,7 +17,8 @@ from oracle.worlds import WORLDS, World
 # What the command answers already, and in which worlds (patterns): names of `answers.FIELDS`, and of commands
 # among the worlds' steps. Nothing else is asked.
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "tools": ("claude-never-valid", "install-edited-since", "install-rich-files"),
+    **dict.fromkeys(("tools", "why", "search", "states", "scan", "doctor", "calls"), ("*",)),
+    "context": ("[!c]*", "c[!l]*", "claude-[!sp]*", "claude-p[!e]*"),
 }
 
 DATA = os.environ.get("REMIT_TEST_DATA")  # a folder with `real-mcp-tools`, which is not committed

@@ -53,9 +53,7 @@ class Lists:
 
 def launcher(variables: Mapping[str, str] | None = None, data: str = "/nowhere") -> LocalLauncher:
     known = {"PATH": os.environ["PATH"], **(variables or {})}
-    return LocalLauncher(
-        known, "/", data, lambda name: name.startswith("CLAUDE_CODE_") or name == "CLAUDECODE"
-    )
+    return LocalLauncher(known, "/", data)
 
 
 @asynccontextmanager

@@ -2,11 +2,18 @@
 
 import pytest
 
+from remit.config import ServerOptions
 from remit.decision import Launch, OAuthClient, Resolved, Scope, Status, Transport
 from remit.store import Store
 from remit.trust import ServerTrust, StartPermit, entry_lines, grant, permit_start, revoke, servers
 from support.builders import SHOP, context, declared
 from support.stores import memory_store, scan
+
+
+def plain(server: str, plugin: str | None, *, is_projects: bool) -> ServerOptions:
+    assert (server, plugin, is_projects) == ("till", None, True)
+    return ServerOptions()
+
 
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"  # noqa: S105 - made up
 RUN = Launch(command="run")
@@ -100,18 +107,18 @@ def test_an_entry_cannot_write_lines_of_ours(trick: str) -> None:
 def test_a_project_server_is_listed_with_what_changed_since_it_was_trusted() -> None:
     store = trusting_store()
     own, shared = declared("notes", launch=RUN), TILL
-    (item,) = servers(store, [Resolved(own), Resolved(shared)], context())
+    (item,) = servers(store, [Resolved(own), Resolved(shared)], context(), plain)
     assert (item.declaration, item.is_trusted, item.is_changed, item.changes) == (shared, True, False, [])
     launch = Launch(command="run", args=("--all",), env={"API_TOKEN": TOKEN})
     changed = declared("till", Scope.PROJECT, launch=launch)
-    (item,) = servers(store, [Resolved(changed)], context())
+    (item,) = servers(store, [Resolved(changed)], context(), plain)
     assert (item.is_trusted, item.is_changed) == (False, True)
     assert item.changes == ["- runs run", "+ runs run --all", "+ variable API_TOKEN=***(40 characters)"]
     grant(store, [item], context(), 6)
     (entry,) = store.trust.entries(SHOP).values()
     assert entry == (changed.digest, f"runs run --all\nvariable API_TOKEN=***({len(TOKEN)} characters)", 6)
     revoke(store, [item], context())
-    (item,) = servers(store, [Resolved(changed)], context())
+    (item,) = servers(store, [Resolved(changed)], context(), plain)
     assert (item.is_trusted, item.is_changed) == (False, False)
 
 
@@ -121,7 +128,7 @@ def test_a_change_that_shows_in_no_line_is_said() -> None:
     store = memory_store()
     scan(store, TILL)
     grant(store, [ServerTrust(TILL._replace(launch=other, digest=other.digest), None)], context(), 5)
-    (item,) = servers(store, [Resolved(changed)], context())
+    (item,) = servers(store, [Resolved(changed)], context(), plain)
     assert item.changes == ["a hidden part changed"]
 
 
@@ -129,7 +136,7 @@ def test_what_cannot_be_read_is_shown_as_nothing_and_never_trusted() -> None:
     store = memory_store()
     scan(store, TILL)
     broken = TILL._replace(launch=None, digest=None)
-    (item,) = servers(store, [Resolved(broken)], context())
+    (item,) = servers(store, [Resolved(broken)], context(), plain)
     assert item.lines == []
     grant(store, [item], context(), 5)
     assert store.trust.entries(SHOP) == {}
@@ -181,3 +188,30 @@ def test_nobody_else_makes_a_permit_and_it_shows_nothing() -> None:
     assert TOKEN not in repr(permitted)
     with pytest.raises(TypeError, match="only `permit_start`"):
         StartPermit(object(), RUN, "/", permitted.options, is_projects=False)
+
+
+def test_trust_covers_the_sandbox_that_the_project_gives_its_server() -> None:
+    def boxed(text: str) -> ServerOptions:
+        return ServerOptions(projects_sandbox=text)
+
+    def narrow(server: str, plugin: str | None, *, is_projects: bool) -> ServerOptions:
+        return plain(server, plugin, is_projects=is_projects)._replace(projects_sandbox="[true]")
+
+    def wide(server: str, plugin: str | None, *, is_projects: bool) -> ServerOptions:
+        return narrow(server, plugin, is_projects=is_projects)._replace(
+            projects_sandbox='[{"network": true}]'
+        )
+
+    store = memory_store()
+    scan(store, TILL)
+    (item,) = servers(store, [Resolved(TILL)], context(), narrow)
+    assert item.lines == ["runs run", "sandbox [true]"]
+    grant(store, [item], context(), 5)
+    (wider,) = servers(store, [Resolved(TILL)], context(), wide)
+    assert (wider.is_trusted, wider.changes) == (False, ["- sandbox [true]", '+ sandbox [{"network": true}]'])
+    trusted = store.trust.entries(SHOP)
+    verdicts = [
+        permit_start(TILL, SHOP, home="/h", trusted=trusted, options=options) is not None
+        for options in (boxed("[true]"), boxed('[{"network": true}]'), ServerOptions())
+    ]
+    assert verdicts == [True, False, False]

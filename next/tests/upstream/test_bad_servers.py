@@ -1,13 +1,15 @@
 """Servers that misbehave: each is contained and named, and costs the others nothing."""
 
 import sys
+from pathlib import Path
 
 import anyio
 import pytest
 
+from remit.config import Sandbox
 from remit.decision import Launch, VariableSyntax
 from remit.errors import UpstreamError
-from remit.protocol import JsonRpcError, SessionExpiredError
+from remit.protocol import JsonRpcError, LostError, SessionExpiredError
 from remit.upstream import Health, Upstream, UpstreamPool
 from remit.upstream.failures import Remains, explain
 from remit.upstream.supervisor import pause_after
@@ -95,15 +97,31 @@ async def test_all_who_waited_for_a_failed_start_get_its_failure() -> None:
     assert errors == ["`speaking` ended before it answered (exit code 4)"] * 5
 
 
-async def test_a_start_waits_for_the_end_of_the_session_before() -> None:
-    server = upstream(two_eras("old"))
+SLOW = """
+import json, os, sys, time
+def note(word):
+    with open(os.environ["NOTE"], "a") as file:
+        file.write(word + " ")
+note("started")
+for line in sys.stdin:
+    asked = json.loads(line)
+    said = {"error": {"code": -32601, "message": "no such method"}}
+    if asked.get("method") == "initialize":
+        said = {"result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+time.sleep(0.1)
+note("ended")
+"""
+
+
+async def test_a_start_waits_for_the_end_of_the_session_before(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    server = upstream(script(SLOW, {"NOTE": str(note)}))
     async with running_pool() as pool:
         await pool.list(server)
-        with anyio.fail_after(30):
-            before = (await call(pool, server, "count"))[1]
-            await failing(pool, server, "crash")
-            after = (await call(pool, server, "count"))[1]
-    assert before != after
+        await pool.list(server, RecordingCaller())  # takes another session than the one before
+    assert note.read_text() == "started ended started ended "
 
 
 @pytest.mark.long
@@ -127,11 +145,11 @@ async def test_a_call_that_takes_too_long_fails_alone() -> None:
 
 @pytest.mark.long
 async def test_a_server_that_is_silent_all_that_time_is_ended() -> None:
-    hasty, patient = (upstream(two_eras("old"), patience=seconds) for seconds in (1.0, 60.0))
+    server = upstream(two_eras("old"), patience=1.0)
     async with running_pool() as pool:
-        before = await call(pool, hasty, "count")
-        await failing(pool, hasty, "freeze")
-        after = await call(pool, patient, "count")
+        before = await call(pool, server, "count")
+        await failing(pool, server, "freeze")
+        after = await call(pool, server, "count")
     assert (after[0], after[1] != before[1]) == (1, True)
 
 
@@ -163,9 +181,6 @@ async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_
 
 
 def test_the_last_line_of_a_sandbox_is_its_failure_and_a_server_in_it_may_need_the_network() -> None:
-    from remit.protocol import LostError
-    from remit.upstream import Sandbox
-
     boxed = upstream(Launch(command="npx"), sandbox=Sandbox())
     own = explain(LostError(), boxed, Remains("starting\nbwrap: No such file\n", 1), ())
     servers = explain(LostError(), boxed, Remains("cannot download\n", 1), ())

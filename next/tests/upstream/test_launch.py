@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from remit.config import Sandbox, ServerOptions
 from remit.decision import (
     Decision,
     Launch,
@@ -17,7 +18,7 @@ from remit.decision import (
     Verdict,
 )
 from remit.errors import NotReadyError
-from remit.upstream import LocalLauncher, Sandbox, ServerOptions, Upstream, make_upstreams
+from remit.upstream import LocalLauncher, Upstream, make_upstreams
 from remit.upstream.failures import secrets_of, url_secrets
 from remit.upstream.variables import Expanded, expand, unset
 from support.builders import SHOP, context, declared, server

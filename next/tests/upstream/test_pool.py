@@ -97,6 +97,23 @@ async def test_tools_that_change_while_a_person_is_asked_are_listed_and_asked_ab
     assert (asked, len(lists.offers)) == (2, 2)
 
 
+async def test_a_server_that_announces_a_change_whenever_it_lists_can_be_called() -> None:
+    announce = """print('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}')"""
+    restless = LISTS_AS_OLD.replace('    if "id" in asked', f'    {announce}\n    if "id" in asked')
+    lists, asked = Lists(), 0
+
+    async def admit() -> None:
+        nonlocal asked
+        asked += 1
+
+    async with running_pool(on_list=lists) as pool:
+        for _ in range(2):
+            await pool.request(
+                upstream(script(restless)), "tools/call", tool("any"), RecordingCaller(), admit=admit
+            )
+    assert (asked, len(lists.offers)) == (2, 2)
+
+
 async def test_a_process_that_died_while_a_person_was_asked_is_replaced_listed_and_asked_about_again() -> (
     None
 ):

@@ -4,7 +4,7 @@
 TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
 if TYPE_CHECKING:
     from remit.catalog.catalog import Catalog
-    from remit.catalog.changes import ListDifference, Watcher, changed_states, difference
+    from remit.catalog.changes import Watcher
     from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
     from remit.catalog.costs import GatewayView, RequestCost, ServerCost
     from remit.catalog.declared import JoinedConfigurations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "catalog": "Catalog",
-    "changes": "ListDifference Watcher changed_states difference",
+    "changes": "Watcher",
     "contexts": "ALL_CLIENTS DEFAULT_CLIENT",
     "costs": "GatewayView RequestCost ServerCost",
     "declared": "JoinedConfigurations",

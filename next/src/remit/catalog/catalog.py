@@ -18,6 +18,7 @@ from remit.decision import (
     Offer,
     Resolved,
     Snapshot,
+    Status,
     Tool,
     ToolDecision,
     decide,
@@ -92,8 +93,8 @@ class Catalog:
     @cached_property
     def definitions(self) -> Mapping[str, Definition]:
         """The definitions by digest; of held ones, the name only."""
-        held = {tool.definition for tool in self._rows if holds_text(tool)}
-        digests = [tool.definition for tool in self._rows if tool.definition is not None]
+        held = {tool.definition for tool in self.tools if holds_text(tool)}
+        digests = [tool.definition for tool in self.tools if tool.definition is not None]
         stored = self._sources.store.catalog.definitions(digests, self.context.workspace)
         return {
             digest: definition._replace(description=None, raw="{}") if digest in held else definition
@@ -118,7 +119,7 @@ class Catalog:
     @cached_property
     def settled(self) -> Sequence[ToolDecision]:
         """The decisions as far as neither states nor filters count."""
-        return DecisionIndex(self.tools, self.context).at(Snapshot())
+        return self._index({}).at(Snapshot())
 
     @cached_property
     def states(self) -> Collection[str] | None:
@@ -145,11 +146,7 @@ class Catalog:
 
     def at(self, snapshot: Snapshot) -> Sequence[ToolDecision]:
         """Decide about every tool; the same object if nothing changed."""
-        refusals: Mapping[Key, FilterRefusal] = {} if self.filters is None else self._asked(snapshot)
-        if self._indexed is None or self._indexed[0] != refusals:
-            index = DecisionIndex(self.tools, self.context._replace(refusals=refusals))
-            self._indexed = refusals, index
-        return self._indexed[1].at(snapshot)
+        return self._index(self._answers(snapshot)).at(snapshot)
 
     def decide(self, tool: Tool, snapshot: Snapshot, args: Mapping[str, object] | None = None) -> Decision:
         """Decide about a call; filters are asked anew."""
@@ -161,17 +158,20 @@ class Catalog:
 
     def with_answers(self, snapshot: Snapshot) -> Context:
         """Return the context of the decisions under a snapshot, to explain them."""
-        refusals: Mapping[Key, FilterRefusal] = {} if self.filters is None else self._asked(snapshot)
-        return self.context._replace(snapshot=snapshot, refusals=refusals)
+        return self.context._replace(snapshot=snapshot, refusals=self._answers(snapshot))
 
-    @property
-    def _rows(self) -> Sequence[Tool]:
-        return self.tools
+    def _index(self, refusals: Mapping[Key, FilterRefusal]) -> DecisionIndex:
+        if self._indexed is None or self._indexed[0] != refusals:
+            index = DecisionIndex(self.tools, self.context._replace(refusals=refusals))
+            self._indexed = refusals, index
+        return self._indexed[1]
 
-    def _asked(self, snapshot: Snapshot) -> Mapping[Key, FilterRefusal]:
+    def _answers(self, snapshot: Snapshot) -> Mapping[Key, FilterRefusal]:
+        """Return what filters refuse, asked at most every two seconds."""
+        if self.filters is None:
+            return {}
         now, kept = self._sources.clock(), self._refusals
         if kept is None or not 0 <= now - kept.at < _FILTERED_MS or kept.snapshot != snapshot:
-            assert self.filters is not None  # noqa: S101 - the callers look
             context = self.context._replace(snapshot=snapshot)
             answers = self.filters.refusals(self.tools, self.definitions, context)
             kept = self._refusals = _Refusals(now, snapshot, answers)
@@ -197,6 +197,10 @@ def load(asked: Context, revision: int, sources: Sources, stamps: Fingerprints) 
         configuration,
         gateway=asked.face is Face.GATEWAY,
     )
+    if any(tool.status is Status.UNLISTED for tool in tools):
+        from remit.catalog.declared import with_declared
+
+        tools = with_declared(tools, store.listings.offers(asked.workspace))
     if asked.face is Face.GATEWAY:  # its tools are told to models
         tools = [without_text(tool) if holds_text(tool) else tool for tool in tools]
     rules = configuration.rules.including(asked.rules.tools, asked.rules.lists)

@@ -54,7 +54,7 @@ class ServerCost(NamedTuple):
     label: str
     client: str
     key: Key  # of its row; of a server known only by its tools, its label
-    alone: int | None = None  # as the client sends them without Remit; None: its tools are not known
+    alone: int | None = None  # as the client sends them without Remit; None: not known
     with_remit: int = 0  # of the tools that the gateway lists
     tools: int = 0  # that the client has without Remit
     listed: int = 0  # that the gateway lists
@@ -106,22 +106,24 @@ def request_cost(
 
     owner = owners([tool for tool, _ in listed])
     costs: dict[Key, ServerCost] = {}
-    alone: list[Tool] = []
+    alone: dict[Key, list[Tool]] = {}
     for tool, _ in offered_alone(listed, context):
-        if tool.kind is Kind.MCP_SERVER:
-            cost = _cost_of(tool, tool, costs)
-            costs[cost.key] = cost._replace(alone=None if tool.tokens is None else cost.alone or 0)
-        elif tool.kind is Kind.MCP_TOOL:
-            alone.append(tool)
-    for tool in alone:
-        cost = _cost_of(tool, owner(tool), costs)
-        tokens = (cost.alone or 0) + (tool.tokens or 0)
-        costs[cost.key] = cost._replace(alone=tokens, tools=cost.tools + 1)
+        if tool.kind in (Kind.MCP_SERVER, Kind.MCP_TOOL):
+            is_server = tool.kind is Kind.MCP_SERVER
+            cost = _cost_of(tool, tool if is_server else owner(tool), costs)
+            is_known = not is_server or tool.tokens is not None
+            costs[cost.key] = cost._replace(alone=cost.alone or 0) if is_known else cost
+            alone.setdefault(cost.key, []).extend([] if is_server else [tool])
+    for key, tools in alone.items():
+        if costs[key].alone is not None:
+            names, definitions = (tool.name for tool in tools), (tool.tokens or 0 for tool in tools)
+            sent = name_tokens(names) if searches else sum(definitions)
+            costs[key] = costs[key]._replace(alone=sent, tools=len(tools))
     for entry in view.presentation.entries:
         cost = _cost_of(entry.tool, owner(entry.tool), costs)
         costs[cost.key] = cost._replace(with_remit=cost.with_remit + entry.tokens, listed=cost.listed + 1)
     return RequestCost(
-        name_tokens(tool.name for tool in alone) if searches else sum(tool.tokens or 0 for tool in alone),
+        sum(cost.alone or 0 for cost in costs.values()),
         view.presentation.tokens + sum(map(text_tokens, texts)),
         sorted(costs.values(), key=lambda cost: (-(cost.alone or 0), cost.label)),
         searches,

@@ -5,11 +5,24 @@ a state that the project declares itself counts instead. Rules are about the ser
 narrow. Nothing runs for these states: the server wrote them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from remit.config import Configuration, Configurations, StateRule, check_tools, state_rule, tool_rule
-from remit.decision import LEVELS, DeclaredStates, Key, Offer, ToolRule, Workspace, is_at_or_below, normalise
+from remit.config import Configuration, Configurations, StateRule, state_rule, tool_rule
+from remit.decision import (
+    LEVELS,
+    DeclaredStates,
+    Key,
+    Kind,
+    Offer,
+    Status,
+    Tool,
+    ToolRule,
+    Workspace,
+    is_at_or_below,
+    normalise,
+    server_name,
+)
 from remit.store import Store
 
 _BY_TOOLS = ("on", "off")  # keys with names of the server's own tools
@@ -53,6 +66,35 @@ def join(configuration: Configuration, offers: Mapping[Key, Offer], workspace: W
     )
 
 
+def with_declared(tools: Sequence[Tool], offers: Mapping[Key, Offer]) -> list[Tool]:
+    """Give the tools that servers declare under states and do not list now the status of their server.
+
+    Of a tool without states, the server's own list says whether it is there.
+    """
+    names = {
+        (key, tool.definition.name)
+        for key, offer in offers.items()
+        if offer.declared is not None
+        for tool in offer.declared.tools
+        if tool.states
+    }
+    servers = {tool.key: tool for tool in tools if tool.kind is Kind.MCP_SERVER}
+    return [
+        tool._replace(status=servers[key].status)
+        if tool.status is Status.UNLISTED
+        and ((key := server_key(tool)), tool.name) in names
+        and key in servers
+        else tool
+        for tool in tools
+    ]
+
+
+def server_key(tool: Tool) -> Key:
+    """Return the key of a tool's server: the declaration in the same place, never another of the name."""
+    place = (tool.client, Kind.MCP_SERVER, tool.scope, tool.project_hash, tool.dir, tool.agent, tool.server)
+    return (*place, server_name(tool.server or "", tool.plugin))
+
+
 class _Server:
     """A server that knows states."""
 
@@ -64,6 +106,8 @@ class _Server:
 
     def states(self, workspace: Workspace) -> dict[str, StateRule]:
         """Return its states that the project does not declare."""
+        from remit.config import check_tools  # few servers know states
+
         directory = self._declared.directory
         if directory is not None and not is_at_or_below(directory, workspace.checkout):
             directory = None

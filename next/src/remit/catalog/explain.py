@@ -2,9 +2,8 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.clients import SettingsFacts
 from remit.decision import (
     BUILTINS,
     REMIT,
@@ -34,6 +33,9 @@ from remit.decision import (
     without_text,
 )
 from remit.store import Problem
+
+if TYPE_CHECKING:
+    from remit.clients import SettingsFacts
 
 _GATEWAYS = (Status.ITSELF, Status.NESTED, Status.UNSERVED)
 _NOT_CONNECTED = "not connected yet"
@@ -133,7 +135,7 @@ def for_model(explanation: Explanation) -> Explanation:
 def elsewhere(
     name: str,
     projects: Sequence[Project],
-    settings: Iterable[SettingsFacts],
+    settings: "Iterable[SettingsFacts]",
     problems: Sequence[Problem],
     context: Context,
 ) -> Elsewhere:

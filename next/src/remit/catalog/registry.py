@@ -22,6 +22,7 @@ from remit.decision import (
     ToolDecision,
     closest_to_being_visible,
     find,
+    server_rows,
     spellings,
 )
 from remit.errors import StoreRefusedError, StoreUnavailableError
@@ -72,6 +73,7 @@ class Registry:
         self._added: list[ServerFilter] = []
         self._last: Catalog | None = None
         self._searchers: _Search | None = None
+        self._view: tuple[Catalog, Snapshot, GatewayView] | None = None
 
     def __enter__(self) -> "Registry":
         return self
@@ -123,17 +125,18 @@ class Registry:
         return context if name is None else as_agent(name, parents, self.catalog(context).tools, context)
 
     def catalog(self, context: Context, last: Catalog | None = None) -> Catalog:
-        """Return the current catalog: `last` if nothing changed since, or if the store cannot be used."""
+        """Return the current catalog; if the store cannot be used, `last`."""
         if last is not None and last.asked != context:
             last = None
+        known = last or self._last
+        known = None if known is None or known.asked != context else known
         try:
-            if last is not None and last.is_current():
-                return last
-            return self._read(context, last)
+            self._last = known if known is not None and known.is_current() else self._read(context, known)
         except (StoreUnavailableError, StoreRefusedError):
             if last is None:
                 raise
             return last
+        return self._last
 
     def snapshot(self, catalog: Catalog) -> Snapshot:
         """Take a snapshot of the states that the decisions of a catalog depend on."""
@@ -184,7 +187,8 @@ class Registry:
         explanation = explain_name(name, catalog.at(snapshot), catalog.with_answers(snapshot))
         if not for_person:
             return for_model(explanation)
-        names = dict.fromkeys((explanation.name, *spellings(name)))
+        forms = (explanation.name, *spellings(name))
+        names = dict.fromkeys([*forms, *(row for form in forms for row in server_rows(form))])
         projects = [
             project for form in names for project in self.store.catalog.elsewhere(form, context.workspace)
         ]
@@ -232,8 +236,12 @@ class Registry:
         from remit.catalog.strategies import make_plan
 
         catalog = self._current(context)
-        snapshot, plan = self.snapshot(catalog), make_plan(catalog.configuration)
-        return gateway_view(catalog, plan, catalog.at(snapshot), snapshot)
+        snapshot, kept = self.snapshot(catalog), self._view
+        if kept is None or kept[0] is not catalog or kept[1] != snapshot or catalog.filters is not None:
+            plan = make_plan(catalog.configuration)
+            view = gateway_view(catalog, plan, catalog.at(snapshot), snapshot)
+            kept = self._view = catalog, snapshot, view
+        return kept[2]
 
     def request_cost(self, context: Context, texts: Iterable[str] = ()) -> "RequestCost":
         """Estimate what tools cost in a first request, without Remit and with it.
@@ -283,8 +291,7 @@ class Registry:
         return ToolIndex(documents, model, kept)
 
     def _current(self, context: Context) -> Catalog:
-        self._last = self.catalog(context, self._last)
-        return self._last
+        return self.catalog(context, self._last)
 
     def _read(self, context: Context, last: Catalog | None) -> Catalog:
         # Stamps are taken before any file is read, and the revision after all were.

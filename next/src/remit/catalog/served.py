@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from remit.catalog.catalog import Catalog
+from remit.catalog.declared import server_key
 from remit.catalog.explain import unlisted_tool
 from remit.catalog.items import Item, tool_item
 from remit.catalog.names import NameClaim, ServedNames, claim_name, group_name, rest_of
@@ -23,7 +24,6 @@ from remit.decision import (
     ToolDecision,
     closest_to_being_visible,
     meant_names,
-    server_name,
     tool_name,
     tool_prefix,
 )
@@ -192,7 +192,7 @@ def serve(catalog: Catalog, plan: ServingPlan, before: Served | None = None) -> 
     servers = {item.tool.key: item.tool for item in declared if item.tool.kind is Kind.MCP_SERVER}
     named = _named(declared)
     tools = [tool for tool in named if tool.kind is Kind.MCP_TOOL]
-    owners = {tool.key: key for tool in tools if (key := _server_key(tool)) in servers}
+    owners = {tool.key: key for tool in tools if (key := server_key(tool)) in servers}
     claims = [
         NameClaim(tool.key, tool.name.removeprefix(MCP), tool.name) for tool in tools if tool.key in owners
     ]
@@ -260,12 +260,6 @@ def _named(declared: Collection[ToolDecision]) -> list[Tool]:
 
 def _waits_for_state(item: ToolDecision) -> bool:
     return item.decision.gate is Gate.STATE and item.tool.kind in (Kind.MCP_TOOL, Kind.MCP_SERVER)
-
-
-def _server_key(tool: Tool) -> Key:
-    """Return the key of a tool's server: the declaration in the same place, never another of the name."""
-    place = (tool.client, Kind.MCP_SERVER, tool.scope, tool.project_hash, tool.dir, tool.agent, tool.server)
-    return (*place, server_name(tool.server or "", tool.plugin))
 
 
 def _uses(catalog: Catalog) -> dict[Key, tuple[int, int]]:

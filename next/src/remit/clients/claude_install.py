@@ -156,6 +156,8 @@ def hooks(
         blocking = {"timeout": 10, "onFailure": "block"}
         groups += [("PreToolUse", matcher, "closed", blocking) for matcher in closed]
         groups += [("PreToolUse", others, "open", {"timeout": 10})]
+        # Where nobody can answer the client, its refusal would not name the rule that allows a tool.
+        groups += [("PermissionRequest", f"^{MCP}.*$", "open", {"timeout": 10})]
         groups += [("UserPromptSubmit", "", "open", {"timeout": 15})] if wanted.has_approvals else []
     return [
         _item(

@@ -346,14 +346,13 @@ def is_on_machine(name: str, machine: Machine) -> bool:
 
     A file in a project does not count: anyone may have written it, and several clients read the same one.
     """
-    import shutil  # every command loads the table, and few look for clients
-
     client = CLIENTS.get(name)
-    if client is None:
+    if client is None or any(map(os.path.exists, trace_paths(name, machine))):
         return True
+    import shutil  # every command loads the table, and few look for programs
+
     path = os.pathsep.join(filter(os.path.isabs, machine.variables.get("PATH", "").split(os.pathsep)))
-    has_program = any(shutil.which(program, path=path) for program in client.programs)
-    return has_program or any(map(os.path.exists, trace_paths(name, machine)))
+    return any(shutil.which(program, path=path) for program in client.programs)
 
 
 def trace_paths(name: str, machine: Machine) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Every process does this, hooks included, so it loads neither the table of keys nor a parser.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -77,6 +78,7 @@ class ServerOptions(NamedTuple):
     deadline: float | None = None  # seconds
     wrap: tuple[str, ...] = ()
     sandbox: Sandbox | None = None
+    projects_sandbox: str = ""  # what the project itself says of the sandbox, which its trust covers
 
 
 class ServerRule(NamedTuple):
@@ -195,8 +197,14 @@ class Configuration(NamedTuple):
             inherited = None
         wrap = tuple(merged.get("wrap", ()))
         sandbox = _sandbox(tables, is_projects=is_projects)
+        declared = [
+            rule.table["sandbox"]
+            for rule in tables
+            if rule.strength < RuleStrength.MACHINE and "sandbox" in rule.table
+        ]
+        covered = json.dumps(declared, sort_keys=True) if is_projects and declared else ""
         inherited = tuple(inherited) if isinstance(inherited, list) else inherited  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - a list of texts
-        return ServerOptions(merged.get("shared"), inherited, merged.get("deadline"), wrap, sandbox)
+        return ServerOptions(merged.get("shared"), inherited, merged.get("deadline"), wrap, sandbox, covered)
 
     def transitions(self, name: str) -> Mapping[str, bool]:
         """Return the workflow states that the success of a tool sets or clears."""

@@ -3,7 +3,7 @@
 # pyright: reportUnusedImport=false
 TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
 if TYPE_CHECKING:
-    from remit.decision.agents import Agent, AgentProfile, check_servers, resolve_agent
+    from remit.decision.agents import Agent, AgentProfile, check_servers, resolve_agent, tool_refusal
     from remit.decision.context import (
         Context,
         Decision,
@@ -110,7 +110,7 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "agents": "Agent AgentProfile check_servers resolve_agent",
+    "agents": "Agent AgentProfile check_servers resolve_agent tool_refusal",
     "context": "Context Decision Face FilterRefusal Gate ToolDecision Verdict shorten",
     "danger": "LEVELS Danger Rating by_annotations by_name of_command",
     "decisions": "decide explain holds_text offered_alone told_to_models",

@@ -64,6 +64,11 @@ class ChangeJournal:
     @contextmanager
     def recording(self, command: str, *, is_derived: bool = False) -> Generator[None]:
         """Record every change of a file that is made inside the block as one entry."""
+        with observing(self.recorder(command, is_derived=is_derived)):
+            yield
+
+    def recorder(self, command: str, *, is_derived: bool = False) -> Callable[[FileChange], None]:
+        """Return what records the changes of files that it is told of as one entry."""
         times = (name.partition("-")[0] for name in self._names())
         latest = max((int(time) for time in times if time.isdecimal()), default=0)
         at = max(self._clock(), latest + 1)  # a clock may stand still, or be set back
@@ -79,8 +84,7 @@ class ChangeJournal:
             for name in self._names()[:-MOST_ENTRIES]:
                 os.unlink(os.path.join(self._folder, name))
 
-        with observing(record):
-            yield
+        return record
 
     def last(self) -> list[JournalEntry]:
         """Return the last entry that a person made, behind those derived from it; empty without one.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         pending,
     )
     from remit.trust.entries import ServerTrust, entry_lines, grant, revoke, servers
-    from remit.trust.inspection import Finding, Inspector, OtherTools
+    from remit.trust.inspection import Finding, Inspector, OtherTools, read_findings
     from remit.trust.lists import PreparedList, withheld
     from remit.trust.lock import (
         Lock,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         lock_text,
         losses,
     )
-    from remit.trust.permit import StartPermit, permit_start
+    from remit.trust.permit import StartPermit, permit_start, trusted_digest
     from remit.trust.pins import diff, lines_of, pin_of
 
 _MODULES = {
@@ -34,10 +34,10 @@ _MODULES = {
     "arguments": "argument_mistake",
     "definitions": "Cause HeldDefinition accept held held_instructions judged pending",
     "entries": "ServerTrust entry_lines grant revoke servers",
-    "inspection": "Finding Inspector OtherTools",
+    "inspection": "Finding Inspector OtherTools read_findings",
     "lists": "PreparedList withheld",
     "lock": "Lock LockedServer build_lock differences lock_server lock_text losses",
-    "permit": "StartPermit permit_start",
+    "permit": "StartPermit permit_start trusted_digest",
     "pins": "diff lines_of pin_of",
 }
 _HOMES = {name: f"remit.trust.{module}" for module, names in _MODULES.items() for name in names.split()}

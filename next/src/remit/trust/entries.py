@@ -2,15 +2,23 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from remit.config import ServerOptions
 from remit.decision import Context, Declaration, Kind, Launch, Resolved, needs_trust
 from remit.secrets import hidden, is_credential, names_a_secret, redact, secrets_in, words_of
 from remit.store import Store, TrustedEntry
 from remit.text import make_visible
+from remit.trust.permit import trusted_digest
 from remit.trust.pins import line_diff
 
 _UNSHOWN = "a hidden part changed"
+
+
+class Options(Protocol):
+    """How the configuration runs a server: `Configuration.options`."""
+
+    def __call__(self, server: str, plugin: str | None, *, is_projects: bool) -> ServerOptions: ...
 
 
 class ServerTrust(NamedTuple):
@@ -18,11 +26,17 @@ class ServerTrust(NamedTuple):
 
     declaration: Declaration  # without a launch if its file cannot be read
     trusted: TrustedEntry | None
+    options: ServerOptions = ServerOptions()
 
     @property
     def is_trusted(self) -> bool:
         """Whether the entry is trusted as it is now."""
-        return self.trusted is not None and self.trusted.digest == self.declaration.digest
+        return self.trusted is not None and self.trusted.digest == self.digest
+
+    @property
+    def digest(self) -> str | None:
+        """What trust in it covers."""
+        return trusted_digest(self.declaration.digest, self.options)
 
     @property
     def is_changed(self) -> bool:
@@ -32,7 +46,13 @@ class ServerTrust(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """What the entry runs or reaches now; nothing if its file cannot be read."""
-        return [] if self.declaration.launch is None else entry_lines(self.declaration.launch)
+        if self.declaration.launch is None:
+            return []
+        sandbox = self.options.projects_sandbox
+        return [
+            *entry_lines(self.declaration.launch),
+            *([make_visible(f"sandbox {sandbox}")] if sandbox else []),
+        ]
 
     @property
     def changes(self) -> list[str]:
@@ -42,11 +62,17 @@ class ServerTrust(NamedTuple):
         return line_diff(self.trusted.entry.splitlines(), self.lines) or [_UNSHOWN]
 
 
-def servers(store: Store, resolved: Iterable[Resolved], context: Context) -> list[ServerTrust]:
+def servers(
+    store: Store, resolved: Iterable[Resolved], context: Context, options: Options
+) -> list[ServerTrust]:
     """List the servers among just read declarations that come from the project, so they need trust."""
     entries = store.trust.entries(context.workspace)
     return [
-        ServerTrust(declaration, entries.get(declaration.key))
+        ServerTrust(
+            declaration,
+            entries.get(declaration.key),
+            options(declaration.server or "", declaration.plugin, is_projects=True),
+        )
         for declaration, _ in resolved
         if declaration.kind is Kind.MCP_SERVER
         and needs_trust(declaration.scope, declaration.project_hash, declaration.source, context.workspace)
@@ -56,7 +82,7 @@ def servers(store: Store, resolved: Iterable[Resolved], context: Context) -> lis
 def grant(store: Store, items: Iterable[ServerTrust], context: Context, at: int) -> None:
     """Trust servers with the entries that were shown; one that could not be read stays as it is."""
     for item in items:
-        key, digest = item.declaration.key, item.declaration.digest
+        key, digest = item.declaration.key, item.digest
         if digest is not None and item.declaration.launch is not None:
             store.trust.grant(key, digest, "\n".join(item.lines), context.workspace, at)
 

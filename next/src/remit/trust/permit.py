@@ -48,7 +48,8 @@ def permit_start(
         return None
     source, project = declaration.source, declaration.project_hash
     is_projects = needs_trust(declaration.scope, project, source, workspace)
-    if is_projects and not _is_trusted(declaration, trusted):
+    entry = trusted.get(declaration.key)
+    if is_projects and (entry is None or entry.digest != trusted_digest(declaration.digest, options)):
         return None
     is_everywhere = declaration.scope in (Scope.GLOBAL, Scope.MANAGED, Scope.GROUP)
     is_everywhere |= declaration.scope is Scope.PLUGIN and project is None
@@ -56,6 +57,6 @@ def permit_start(
     return StartPermit(_SEAL, launch, directory, options, is_projects=is_projects)
 
 
-def _is_trusted(declaration: Declaration, trusted: Mapping[Key, TrustedEntry]) -> bool:
-    entry = trusted.get(declaration.key)
-    return entry is not None and entry.digest == declaration.digest
+def trusted_digest(digest: str | None, options: ServerOptions) -> str | None:
+    """Return what trust in a server covers: its entry, and the sandbox that its own project gives it."""
+    return f"{digest}|{options.projects_sandbox}" if digest and options.projects_sandbox else digest

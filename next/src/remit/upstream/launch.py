@@ -16,7 +16,7 @@ from remit.decision import Launch
 from remit.errors import NotReadyError
 from remit.upstream.failures import missing, secrets_of
 from remit.upstream.model import Upstream
-from remit.upstream.variables import environment, expand
+from remit.upstream.variables import environment, expand, is_internal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -29,6 +29,7 @@ class ReadyServer:
     environment: Mapping[str, str]
     words: tuple[str, ...]  # of its process, or of the command that prints headers; empty without either
     options: bytes | None = None  # of the sandbox, which gets them from a file without a name
+    tokens: str | None = None  # the directory of this user's tokens; None: none is used
     secrets: frozenset[str] = frozenset()  # values that must never be shown
 
 
@@ -60,7 +61,7 @@ class LocalLauncher:
         variables: Mapping[str, str],
         home: str,
         data: str,
-        is_internal: Callable[[str], bool] = lambda _: False,
+        is_internal: Callable[[str], bool] = is_internal,
     ) -> None:
         self._variables = variables
         self._home = home
@@ -110,6 +111,7 @@ class LocalLauncher:
             environment=given,
             words=words,
             options=options,
+            tokens=self._data,
             secrets=secrets,
         )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from remit.config import Sandbox, ServerOptions
 from remit.decision import (
     Context,
     Declaration,
@@ -22,27 +23,6 @@ from remit.trust import StartPermit, permit_start
 
 DEADLINE = 60.0  # seconds to start and to list
 PATIENCE = 600.0  # seconds for a call without an answer or progress; a tool may run for long
-
-
-class Sandbox(NamedTuple):
-    """What a server may reach."""
-
-    network: bool = False
-    read: tuple[str, ...] = (".",)  # paths, relative to the project
-    write: tuple[str, ...] = ()
-
-
-class ServerOptions(NamedTuple):
-    """How the configuration runs a server; None means the default."""
-
-    shared: bool | None = None
-    inherit_env: bool | tuple[str, ...] | None = None
-    deadline: float | None = None  # seconds
-    wrap: tuple[str, ...] = ()
-    sandbox: Sandbox | None = None
-
-
-NO_OPTIONS = ServerOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +99,7 @@ def _upstream(
     version: str | None,
 ) -> Upstream | None:
     workspace = context.workspace
-    permit = permit_start(declaration, workspace, home=context.home, trusted=trusted)
+    permit = permit_start(declaration, workspace, home=context.home, trusted=trusted, options=options)
     if permit is None or not declaration.is_served:
         return None
     inherits = options.inherit_env

@@ -11,7 +11,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from remit.protocol import (
     Broadcaster,
     Caller,
     JsonRpcError,
+    LostError,
     OnChange,
     Params,
     SessionExpiredError,
@@ -35,9 +36,6 @@ from remit.upstream.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from remit.upstream.process import Watchdog
-
-MAX_SUPERVISORS = 2_000
-MAX_COMPARISONS = 3  # of one request with tools that change meanwhile
 
 T = TypeVar("T")
 Admit = Callable[[], Awaitable[None]]
@@ -177,17 +175,10 @@ class UpstreamPool:
             return known
         if known is not None:  # its entry changed
             self._tasks.start(known.end())
-        self._make_room()
         publish = self._publisher(upstream.key)
         supervisor = Supervisor(upstream, self._launcher, self._tasks, publish, self._idle, self._watch)
         self._supervisors[id] = supervisor
         return supervisor
-
-    def _make_room(self) -> None:
-        """Forget callers that are not connected, once there are many."""
-        if len(self._supervisors) >= MAX_SUPERVISORS:
-            for id in [id for id, supervisor in self._supervisors.items() if supervisor.is_unused]:
-                del self._supervisors[id]
 
     def _publisher(self, key: Key) -> OnChange:
         def publish(method: str, params: Params) -> None:
@@ -207,20 +198,19 @@ class UpstreamPool:
     ) -> None:
         """Have the list of a session compared, and the request admitted, with the tools as they are now."""
         is_call = method == "tools/call"
-        for _ in range(MAX_COMPARISONS):
+        for _ in range(2):  # some servers announce a change whenever they are asked
             if session.offer is None or (is_call and not session.is_compared):
-                await _listed(
-                    supervisor, session, session.compare(self._on_list, supervisor.publish, self._tasks)
-                )
+                comparing = session.compare(self._on_list, supervisor.publish, self._tasks)
+                await _listed(supervisor, session, comparing)
+            if admit is None:
+                return
             announced = session.announced
-            if admit is not None:
-                await admit()
+            await admit()
             if session.announced == announced or not is_call:
                 return
-        raise UpstreamError(f"`{supervisor.upstream.label}` changes its tools again and again")
 
 
-class _ReplacedError(Exception):
+class _ReplacedError(LostError):
     """A session was lost before a request was sent."""
 
 
@@ -301,9 +291,10 @@ async def open_pool(
     `on_list` returns once a list is stored and judged. `local` servers run in this process; unused sessions
     of one caller end after `idle` seconds.
     """
-    async with AsyncExitStack() as stack:
-        tasks = Tasks()
-        pool = UpstreamPool(launcher, tasks, on_list, idle, local or {})
-        stack.callback(pool.close)
-        await stack.enter_async_context(tasks)
-        yield pool
+    tasks = Tasks()
+    pool = UpstreamPool(launcher, tasks, on_list, idle, local or {})
+    try:
+        async with tasks:
+            yield pool
+    finally:
+        pool.close()

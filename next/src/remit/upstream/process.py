@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 import anyio
@@ -41,22 +40,19 @@ class OutputTail:
     """The last bytes of a stream."""
 
     def __init__(self) -> None:
-        self._chunks: deque[bytes] = deque()
-        self._size = 0
+        self._last = b""
         self._is_cut = False
 
     def add(self, chunk: bytes) -> None:
-        """Keep a chunk, and drop the oldest ones."""
-        self._chunks.append(chunk[-MAX_TAIL:])
-        self._size += len(self._chunks[-1])
-        self._is_cut |= self._size > MAX_TAIL or len(chunk) > MAX_TAIL
-        while self._size - len(self._chunks[0]) >= MAX_TAIL:
-            self._size -= len(self._chunks.popleft())
+        """Keep a chunk, and drop what is older."""
+        whole = self._last + chunk
+        self._is_cut |= len(whole) > MAX_TAIL
+        self._last = whole[-MAX_TAIL:]
 
     @property
     def text(self) -> str:
         """Whole lines only: redaction does not recognize half a secret."""
-        text = b"".join(self._chunks)[-MAX_TAIL:].decode("utf-8", "replace")
+        text = self._last.decode("utf-8", "replace")
         return text.partition("\n")[2] if self._is_cut else text
 
 
@@ -180,6 +176,12 @@ class Watchdog:
         self._groups: set[int] = set()
         self._pipe: int | None = None
         self._shell: subprocess.Popen[bytes] | None = None
+        self._starting = asyncio.Lock()
+
+    async def take_turn(self) -> None:
+        """Let other tasks run between two starts, each of which takes 10 ms on a busy machine."""
+        async with self._starting:
+            await asyncio.sleep(0)
 
     def add(self, group: int) -> None:
         """Watch a process group."""
@@ -240,6 +242,8 @@ async def start_process(
     Raises:
         OSError, ValueError: it cannot be started.
     """
+    if watchdog is not None:
+        await watchdog.take_turn()
     with _nameless_file(options) as descriptor:
         given = [] if descriptor is None else ["--args", str(descriptor)]
         process = subprocess.Popen(  # noqa: S603 - permitted; to start it takes a millisecond
@@ -259,17 +263,11 @@ async def start_process(
             watchdog.add(server.pid)
         yield server
     finally:
-        await _finish(_end(server, watchdog))
+        await _finish(server.end(), lambda: watchdog and watchdog.remove(server.pid))
 
 
-async def _end(server: ServerProcess, watchdog: Watchdog | None) -> None:
-    await server.end()
-    if watchdog is not None:
-        watchdog.remove(server.pid)
-
-
-async def _finish(work: Coroutine[None, None, None]) -> None:
-    """Do work to its end even if the task is cancelled meanwhile, from which anyio's scopes do not protect."""
+async def _finish(work: Coroutine[None, None, None], at_end: Callable[[], object]) -> None:
+    """Do work to its end even if the task is cancelled meanwhile, as no scope of anyio would prevent."""
     task = asyncio.create_task(work)
     is_cancelled = False
     with anyio.CancelScope(shield=True):
@@ -278,6 +276,7 @@ async def _finish(work: Coroutine[None, None, None]) -> None:
                 await asyncio.wait([task])
             except asyncio.CancelledError:
                 is_cancelled = True
+    at_end()
     if is_cancelled:
         raise asyncio.CancelledError
 

@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyio.to_thread import run_sync
 
 from remit import __version__
 from remit.decision import Failure, Offer
@@ -138,19 +141,18 @@ class Session:
         return self._output[1]
 
     async def compare(self, on_list: OnList, on_change: OnChange, tasks: Tasks) -> None:
-        """List what the server has, and hand it over, unless that is done; all callers wait for the same.
+        """List what the server has, and hand it over; all callers wait for the same.
 
         Raises:
             JsonRpcError, PeerError, TimeoutError: the server does not list its tools.
         """
-        while not self.is_compared:
-            if self._comparing is None or self._comparing.done():
-                self._comparing = tasks.start(self._compare(on_list, on_change))
-            comparing = self._comparing
-            await asyncio.wait([comparing])
-            error = LostError("was ended") if comparing.cancelled() else comparing.result()
-            if error is not None:
-                raise error
+        if self._comparing is None or self._comparing.done():
+            self._comparing = tasks.start(self._compare(on_list, on_change))
+        comparing = self._comparing
+        await asyncio.wait([comparing])
+        error = LostError("was ended") if comparing.cancelled() else comparing.result()
+        if error is not None:
+            raise error
 
     async def _compare(self, on_list: OnList, on_change: OnChange) -> Exception | None:
         try:
@@ -250,6 +252,7 @@ class Session:
     async def _open(self, ready: ReadyServer) -> AsyncGenerator[ServerTransport]:
         """Start a process, or open a client of HTTP; both are loaded only now."""
         if ready.launch.is_remote:
+            await run_sync(import_module, "remit.upstream.remote")  # 70 ms, in which others are answered
             from remit.upstream.remote import open_remote
 
             async with open_remote(ready) as transport:

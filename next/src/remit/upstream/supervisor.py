@@ -59,11 +59,6 @@ class Supervisor:
         self._calls = self._errors = 0
         self._seconds: deque[float] = deque(maxlen=_TIMES)
 
-    @property
-    def is_unused(self) -> bool:
-        """Whether it has no session."""
-        return not self._sessions
-
     def open_session(self, caller: Caller | None) -> Session | None:
         """Return the open session for a caller, if there is one."""
         session = self._sessions.get(self._key(caller))

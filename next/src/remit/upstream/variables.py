@@ -30,6 +30,9 @@ _NEEDED = frozenset(
         *("CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"),
     )
 )
+_INTERNAL = frozenset(
+    f"CLAUDE_{name}" for name in ("PID", "EFFORT", "ENV_FILE", "PROJECT_DIR", "PLUGIN_ROOT", "PLUGIN_DATA")
+)
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PATTERNS = {
     VariableSyntax.BRACES: rf"\$\{{({_NAME})\}}",
@@ -78,30 +81,35 @@ def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]
     return [name for name in text.missing if name.isidentifier() and name.isascii()]  # not `input:id`
 
 
+def is_internal(name: str) -> bool:
+    """Return whether Claude Code sets a variable for its own children."""
+    return name == "CLAUDECODE" or name.startswith("CLAUDE_CODE_") or name in _INTERNAL
+
+
 def environment(
     upstream: "Upstream",
     launch: Launch,
     cwd: str,
     variables: Mapping[str, str],
-    is_internal: Callable[[str], bool],
+    is_hidden: Callable[[str], bool],
 ) -> dict[str, str]:
     """Return the environment of a server whose launch is expanded.
 
-    `is_internal` tells the variables that clients set for their own children.
+    `is_hidden` tells the variables that clients set for their own children.
     """
     own = {"CLAUDE_PROJECT_DIR": upstream.directory} if upstream.client == "claude-code" else {}
     given = {"PWD": cwd, **own, **launch.variables, **launch.env, DEPTH: variables.get(DEPTH) or "1"}
-    return {**_inherited(upstream, variables, is_internal), **given}
+    return {**_inherited(upstream, variables, is_hidden), **given}
 
 
 def _inherited(
-    upstream: "Upstream", variables: Mapping[str, str], is_internal: Callable[[str], bool]
+    upstream: "Upstream", variables: Mapping[str, str], is_hidden: Callable[[str], bool]
 ) -> dict[str, str]:
     if upstream.inherits is True:
         return {
             name: value
             for name, value in variables.items()
-            if name in _PASSED_ON or not (name.startswith("REMIT_") or is_internal(name))
+            if name in _PASSED_ON or not (name.startswith("REMIT_") or is_hidden(name))
         }
     named = upstream.inherits or ()
     return {name: value for name, value in variables.items() if name in named or name.upper() in _NEEDED}

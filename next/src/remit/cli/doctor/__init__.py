@@ -1,0 +1,1 @@
+"""Finds problems in the configuration of clients and of Remit, each with its fix."""
