@@ -5,17 +5,15 @@ Each is imported late, so a command loads only what it uses.
 
 import os
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from remit.catalog import JoinedConfigurations, Registry
 from remit.clients import CLIENTS, Scanner, read_edits, record_path
 from remit.config import data_directory
-from remit.decision import Face
-from remit.files import this_machine
-from remit.memory import with_own_server
+from remit.decision import Face, Status
+from remit.files import Machine, this_machine
 from remit.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -23,15 +21,17 @@ if TYPE_CHECKING:
 
     from remit.clients import Installer
     from remit.config import ConfigKey
-    from remit.decision import Context
+    from remit.decision import Context, Resolved, View
     from remit.files import ChangeJournal
     from remit.gateway import Gateway
     from remit.memory import Memory
+    from remit.store import Problem
     from remit.upstream import LocalLauncher, OnList, TokenStore, UpstreamPool
 
 _STORE = "remit.sqlite"
 _OLD_STORE = "remit.db"
 _OF_CLIENTS = ("CLAUDE_CODE_", "CLAUDE_PLUGIN_")  # variables of clients for their own children
+_FACES = {"full": Face.GATEWAY, "hooks": Face.GUARDED}  # by the level of an install
 _CLAUDE_CODE = "claude-code"  # the client with copies of rules
 
 
@@ -53,9 +53,24 @@ def open_registry() -> Registry:
     """
     machine = this_machine()
     store = open_store(store_path())
-    scanner = Scanner(store, machine, clock, with_own_server, read_edits=read_edits)
+    scanner = Scanner(store, machine, clock, _with_own_server, read_edits=read_edits)
     configurations = JoinedConfigurations(store, machine, clock, extra_keys=_extra_keys)
-    return Registry(store, machine, clock, scanner, configurations, face_of=face_of)
+
+    def face(client: str) -> Face:
+        return face_of(client, machine)
+
+    return Registry(store, machine, clock, scanner, configurations, face_of=face)
+
+
+def _with_own_server(
+    view: "View", resolved: "Sequence[Resolved]", is_served: bool
+) -> "tuple[Sequence[Resolved], Sequence[Problem]]":
+    gateways = (Status.ITSELF, Status.NESTED)
+    if not is_served and all(item.declaration.status not in gateways for item in resolved):
+        return resolved, ()
+    from remit.memory import with_own_server  # most clients start no gateway
+
+    return with_own_server(view, resolved, is_served)
 
 
 def _extra_keys() -> "Iterator[ConfigKey]":
@@ -66,36 +81,35 @@ def _extra_keys() -> "Iterator[ConfigKey]":
         yield from extension.keys
 
 
-def face_of(client: str) -> Face:
-    """Tell who starts a client's servers, from the install records."""
-    levels = {"full": Face.GATEWAY, "hooks": Face.GUARDED}
-    return levels.get(_installs().get(client, ""), Face.CLIENT)
+def face_of(client: str, machine: Machine) -> Face:
+    """Return who starts a client's servers, by its install records: the user's, else the administrator's."""
+    for is_managed in (False, True):
+        level = _level(record_path(client, machine, is_managed=is_managed))
+        if level is not None:
+            return _FACES.get(level, Face.CLIENT)
+    return Face.CLIENT
+
+
+def _level(path: str) -> str | None:
+    """Read the level alone: every command does, and the whole record takes longer than some commands."""
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file).get("level", "full")
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def installed_clients() -> Collection[str]:
     """Return the clients that Remit is installed in, by this user or the administrator."""
-    return _installs()
+    machine = this_machine()
+    return [client for client in CLIENTS if _is_installed(client, machine)]
 
 
-@cache
-def _installs() -> Mapping[str, str]:
-    """Return the level of each install; a record that cannot be read counts as a whole one."""
-    import json
-
-    machine, levels = this_machine(), dict[str, str]()
-    paths = [record_path("", machine, is_managed=is_managed) for is_managed in (True, False)]
-    for folder in map(os.path.dirname, paths):
-        with suppress(OSError):
-            for name in sorted(os.listdir(folder)):
-                client, ending = os.path.splitext(name)
-                if ending == ".json":
-                    levels[client] = "full"
-                    with (
-                        suppress(OSError, ValueError, AttributeError),
-                        open(os.path.join(folder, name), encoding="utf-8") as file,
-                    ):
-                        levels[client] = json.load(file).get("level", "full")
-    return levels
+def _is_installed(client: str, machine: Machine) -> bool:
+    paths = (record_path(client, machine, is_managed=is_managed) for is_managed in (False, True))
+    return any(map(os.path.exists, paths))
 
 
 def old_store() -> str | None:
@@ -165,10 +179,11 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
     return Installer(machine, own_command, environment, clock=clock, is_managed=is_managed)
 
 
-def refresh_copies(registry: Registry, context: "Context") -> bool:
+def refresh_copies(registry: Registry, context: "Context", *, everywhere: bool = True) -> bool:
     """Bring the copies of rules in Claude Code's files in step with the rules; whether any changed.
 
-    What Remit wrote follows from the rules, so the journal of changes does not hold it.
+    Copies follow from rules and states, so the journal of changes does not hold them. Where only a state
+    changed, those in the project are enough.
 
     Raises:
         FileChangeError: a file cannot be read or written.
@@ -177,15 +192,14 @@ def refresh_copies(registry: Registry, context: "Context") -> bool:
     from remit.files import observing
     from remit.wanted import wanted, wanted_of_project
 
-    machine = this_machine()
-    paths = (record_path(_CLAUDE_CODE, machine, is_managed=is_managed) for is_managed in (False, True))
-    if not any(map(os.path.exists, paths)):
+    if not _is_installed(_CLAUDE_CODE, this_machine()):
         return False
-    installer = open_installer()
+    installer, changed = open_installer(), False
     here = registry.at(context.workspace.dir, _CLAUDE_CODE)
-    directories = [*installer.projects(_CLAUDE_CODE), here.workspace.dir]
     with observing(lambda _: None):
-        changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
+        if everywhere:
+            directories = [*installer.projects(_CLAUDE_CODE), here.workspace.dir]
+            changed = installer.refresh(_CLAUDE_CODE, wanted(registry, _CLAUDE_CODE, directories))
         own = wanted_of_project(registry, here)
         return installer.refresh(_CLAUDE_CODE, own, here.workspace.project) or changed
 

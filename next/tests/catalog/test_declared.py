@@ -92,3 +92,8 @@ def test_an_invalid_state_is_left_out_and_hides_its_tools(world: World) -> None:
     know(world, "shop", {"odd": {"file": 7}}, pay=["odd"])
     assert world.listed()["mcp__shop__pay"].decision.gate is Gate.STATE
     assert "mcp__shop__always" in world.visible()
+
+
+def test_the_list_of_a_server_says_whether_its_tools_without_states_are_there(world: World) -> None:
+    know(world, "shop", {"cart-open": {"file": "cart"}}, pay=[])
+    assert world.visible() == ["mcp__shop__always"]

@@ -67,6 +67,15 @@ def test_no_variable_is_asked_for_on_behalf_of_an_untrusted_server(remit: Comman
     assert [subject for check, subject in checks(remit) if check == "variable"] == ["own"]
 
 
+def test_an_entrys_variables_count_for_its_own_arguments(remit: CommandLine) -> None:
+    remit.mine(own={"command": "/bin/true", "args": ["${OWN}"], "env": {"OWN": "x", "OTHER": "${OWN_TOO}"}})
+    _install(remit)
+    [finding] = [item for item in findings(remit) if item["check"] == "variable"]
+
+    assert "`OWN_TOO`" in finding["reason"]
+    assert "`OWN`" not in finding["reason"]
+
+
 def _install(remit: CommandLine) -> None:
     """Install, as far as a diagnosis looks."""
     machine = Machine(str(remit.home), {"PATH": "/usr/bin:/bin"}, "linux", str(remit.root / "system"))

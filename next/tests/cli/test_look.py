@@ -21,6 +21,7 @@ def test_the_first_look_at_a_terminal_asks_own_servers_and_keeps_the_answer(remi
     shown = remit.at_terminal().out
     assert "asking servers" in shown
     assert "git 2, time 1" in shown
+    assert "warning" not in shown
     remit.at_terminal()
     assert (remit.starts("git"), remit.starts("time"), remit.starts("till")) == (1, 1, 0)
 

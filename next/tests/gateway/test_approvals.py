@@ -72,9 +72,10 @@ async def test_a_client_without_a_session_is_asked_by_the_answer(asking: World) 
         retry = {"name": "files__drop", "arguments": {"n": 1}, "requestState": answer["requestState"]}
         yes = {key: {"action": "accept", "content": {"approve": True}}}
         other = {**retry, "arguments": {"n": 2}}
-        assert "belongs to another request" in (
-            await client.error("tools/call", **other, inputResponses=yes)
-        )["message"]
+        assert (
+            "belongs to another request"
+            in (await client.error("tools/call", **other, inputResponses=yes))["message"]
+        )
         done = await client.request("tools/call", **retry, inputResponses=yes)
         assert done["content"][0]["text"] == '["drop", {"n": 1}]'
         assert "came too late" in (await client.error("tools/call", **retry, inputResponses=yes))["message"]

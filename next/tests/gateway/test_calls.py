@@ -1,5 +1,7 @@
 """Calls: decided for the moment, compared with what their server lists, forwarded, recorded."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -8,6 +10,8 @@ from support.gateways import NEW, OLD, World, connected, served
 
 pytestmark = pytest.mark.anyio
 eras = pytest.mark.parametrize("version", [OLD, NEW])
+ASKS: dict[str, Any] = {"elicitation": {}}
+PAGES: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/ui": {}}}
 
 
 @eras
@@ -82,7 +86,7 @@ async def test_the_data_of_a_refusal_goes_beside_an_output_schema(world: World) 
 
 async def test_rules_about_arguments_decide_each_call(world: World) -> None:
     world.server("files", "read")
-    world.mine("[tools.\"mcp__files__read\"]\nwhen = \"args.path == 'open'\"\n")
+    world.mine('[tools."mcp__files__read"]\nwhen = "args.path == \'open\'"\n')
     async with served(world) as client:
         assert await client.names() == ["files__read"]
         assert await client.text("files__read", path="open") == '["read", {"path": "open"}]'
@@ -152,16 +156,13 @@ async def test_a_cancelled_call_is_in_the_log(world: World) -> None:
         await anyio.sleep_forever()
         return {}
 
-    async with world.gateway() as gateway:
-        spec, capabilities = world.spec(), {"elicitation": {}}
-        async with connected(gateway, spec, capabilities=capabilities, ask=never) as client:
-            message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "files__ask"}}
-            await client.send(message)
-            await asked.wait()
-            await client.send(
-                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
-            )
-            await client.request("ping")
+    async with served(world, capabilities=ASKS, ask=never) as client:
+        message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "files__ask"}}
+        await client.send(message)
+        await asked.wait()
+        cancelled = {"requestId": 99}
+        await client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+        await client.request("ping")
     assert [call.outcome for call in world.calls()] == ["cancelled"]
 
 
@@ -181,7 +182,10 @@ async def test_who_may_not_call_lists_and_searches(world: World) -> None:
         assert await client.names() == ["files__read"]
         assert "can list and search tools" in await client.text("files__read")
         assert "files__read" in await client.text("discover_tools", query="read")
-    assert [(call.caller, call.outcome) for call in world.calls()] == [("reader", "refused"), ("reader", "done")]
+    assert [(call.caller, call.outcome) for call in world.calls()] == [
+        ("reader", "refused"),
+        ("reader", "done"),
+    ]
 
 
 async def test_filters_are_asked_for_each_call(world: World) -> None:
@@ -201,6 +205,20 @@ async def test_filters_are_asked_for_each_call(world: World) -> None:
         assert "hidden by the filter" in await client.text("files__read")
 
 
+async def test_memory_is_a_server_in_this_process_under_its_own_prefix(world: World) -> None:
+    world.mine("[memory]\nenabled = true\n")
+    async with served(world) as client:
+        await client.request("tools/list")
+        found = await client.text("discover_tools", query="save what was decided in this session")
+        assert "remit-memory__save_session" in found
+        scope = await client.call("remit-memory__get_scope_state", project_id="shop")
+        assert scope["structuredContent"]["scope_state"] == "uncertain"
+        assert "remit-memory__" in scope["structuredContent"]["next_step"]
+    async with served(world) as client:
+        assert "with remit-memory__retrieve_context" in client.opening["instructions"]
+    assert world.calls()[-1].tool == "mcp__remit-memory__get_scope_state"
+
+
 async def test_without_the_store_lists_and_calls_go_on_and_approvals_are_refused(world: World) -> None:
     world.server("files", "read", "drop")
     world.mine('[tools."mcp__files__drop"]\napproval = true\n')
@@ -214,15 +232,31 @@ async def test_without_the_store_lists_and_calls_go_on_and_approvals_are_refused
     assert [call.outcome for call in world.calls()] == ["done", "done", "refused"]
 
 
-async def test_pages_call_the_tools_of_their_servers_by_their_own_names_and_models_do_not(world: World) -> None:
+async def test_pages_call_the_tools_of_their_servers_by_their_own_names(
+    world: World,
+) -> None:
     ui = {"_meta": {"ui": {"resourceUri": "ui://files/page.html"}}}
     hidden = {"_meta": {"ui": {"visibility": ["app"]}}}
     world.server("files", tools={"show": {"definition": ui}, "pick": {"definition": hidden}})
-    with_pages = {"extensions": {"io.modelcontextprotocol/ui": {}}}
     async with world.gateway() as gateway:
-        async with connected(gateway, world.spec(), capabilities=with_pages) as client:
+        async with connected(gateway, world.spec(), capabilities=PAGES) as client:
             assert await client.names() == ["files__pick", "files__show"]
             assert await client.text("pick", a=1) == '["pick", {"a": 1}]'
             assert "only be called by the page" in await client.text("call_tool", name="files__pick")
         async with connected(gateway, world.spec()) as client:
             assert await client.names() == ["files__show"]
+
+
+async def test_an_unlisted_name_is_decided_on_its_servers_row(world: World) -> None:
+    world.server("files", "read")
+    world.mine('block = ["mcp__files__*"]')
+    async with served(world) as client:
+        await client.names()
+        assert "`block`" in await client.text("files__anything")
+    world.mine("# no rules\n")
+    async with served(world) as client:
+        await client.names()
+        error = await client.error("tools/call", name="files__anything")
+        assert "Unknown tool" in error["message"]
+        assert await client.text("files__read") == '["read", {}]'
+    assert [tool for _, tool, _ in world.heard("files")] == ["read"]

@@ -1,7 +1,13 @@
 """What clients get: lists, capabilities and instructions, and how they learn of changes."""
 
+import threading
+from collections.abc import Sequence
+
 import pytest
 
+from remit.decision import Definition
+from remit.gateway.refresher import TokenBucket
+from remit.trust import Finding, OtherTools
 from support.gateways import NEW, OLD, World, connected, served
 
 pytestmark = pytest.mark.anyio
@@ -30,12 +36,12 @@ async def test_all_capabilities_are_declared_even_if_no_server_has_them(world: W
 
 async def test_a_list_is_the_same_for_every_connection_and_after_every_call(world: World) -> None:
     world.server("files", "read", "write")
-    async with world.gateway() as gateway:
-        async with connected(gateway, world.spec()) as first, connected(gateway, world.spec()) as second:
-            before = await first.request("tools/list")
-            await first.call("files__write")
-            await first.call("discover_tools", query="read")
-            assert await first.request("tools/list") == before == await second.request("tools/list")
+    spec = world.spec()
+    async with world.gateway() as it, connected(it, spec) as first, connected(it, spec) as second:
+        before = await first.request("tools/list")
+        await first.call("files__write")
+        await first.call("discover_tools", query="read")
+        assert await first.request("tools/list") == before == await second.request("tools/list")
 
 
 async def test_a_new_server_appears_and_is_announced_and_a_removed_one_goes(world: World) -> None:
@@ -219,3 +225,37 @@ async def test_rooms_are_resources_with_their_tools(world: World) -> None:
         assert "files__read" in content["contents"][0]["text"]
     async with served(world, room="work") as client:
         assert await client.names() == ["files__read"]
+
+
+async def test_a_list_that_takes_long_to_judge_delays_no_other_server(world: World) -> None:
+    judged = threading.Event()
+
+    class Slow:
+        version = "slow"
+
+        def inspect(self, tools: Sequence[Definition], others: OtherTools) -> list[Sequence[Finding]]:
+            del others
+            if tools[0].server == "slow":
+                judged.wait(10)
+            return [() for _ in tools]
+
+    world.inspector = Slow()
+    world.server("files", "read")
+    world.server("slow", "crawl")
+    async with served(world) as client:
+        assert await client.text("files__read") == '["read", {}]'
+        assert await client.names() == ["files__read"]
+        judged.set()
+        await client.notice(CHANGED)
+        assert await client.names() == ["files__read", "slow__crawl"]
+
+
+def test_a_server_that_announces_changes_without_end_is_asked_less_and_less() -> None:
+    bucket = TokenBucket(20.0, 0.5)
+    waits = [bucket.take(0.0) for _ in range(24)]
+    assert waits[:20] == [0.0] * 20
+    assert waits[20:] == [2.0, 4.0, 6.0, 8.0]
+    costly = TokenBucket(20.0, 0.5)
+    costly.take(0.0)
+    costly.spend(20.0 * 5, debt=30.0)
+    assert costly.take(0.0) == 62.0

@@ -65,7 +65,11 @@ async def test_templates_without_a_scheme_catch_nothing(world: World) -> None:
     async with served(world) as client:
         await client.request("resources/templates/list")
         error = await client.error("resources/read", uri="note://a")
-        assert error == {"code": -32002, "message": "Resource not found: note://a", "data": {"uri": "note://a"}}
+        assert error == {
+            "code": -32002,
+            "message": "Resource not found: note://a",
+            "data": {"uri": "note://a"},
+        }
     async with served(world, version=NEW) as client:
         assert (await client.error("resources/read", uri="note://a"))["code"] == -32602
 
@@ -79,15 +83,15 @@ async def test_an_unknown_prompt_waits_for_the_servers_that_are_being_asked(worl
 async def test_who_follows_a_resource_hears_of_its_updates_and_others_do_not(world: World) -> None:
     updated = {"does": {"tells": [["notifications/resources/updated", {"uri": "note://a"}]]}}
     world.server("notes", tools={"touch": updated}, resources=[resource("note://a")])
-    async with world.gateway() as gateway:
-        async with connected(gateway, world.spec()) as one, connected(gateway, world.spec()) as two:
-            await one.request("resources/subscribe", uri="note://a")
-            await one.call("notes__touch")
-            assert await one.notice("notifications/resources/updated") == {"uri": "note://a"}
-            await one.request("resources/unsubscribe", uri="note://a")
-            await one.call("notes__touch")
-            await two.request("ping")
-            assert (one.told, two.told) == ([], [])
+    spec = world.spec()
+    async with world.gateway() as it, connected(it, spec) as one, connected(it, spec) as two:
+        await one.request("resources/subscribe", uri="note://a")
+        await one.call("notes__touch")
+        assert await one.notice("notifications/resources/updated") == {"uri": "note://a"}
+        await one.request("resources/unsubscribe", uri="note://a")
+        await one.call("notes__touch")
+        await two.request("ping")
+        assert (one.told, two.told) == ([], [])
 
 
 async def test_pages_of_two_servers_keep_their_scheme_and_are_named_in_the_tools(world: World) -> None:

@@ -36,7 +36,9 @@ async def test_a_large_result_becomes_its_beginning_and_the_rest_is_read_and_sea
         found = await client.text("read_result", result=id, search="LINE 1999")
         assert "1 matching line of 2,000." in found
         assert "1999: line 1999" in found
-        assert "line 2: " in await client.text("read_result", result=id, offset=LINES.index("line 2"), limit=1)
+        assert "line 2: " in await client.text(
+            "read_result", result=id, offset=LINES.index("line 2"), limit=1
+        )
         assert "after the end" in await client.text("read_result", result=id, line=9_999)
         assert "not both" in await client.text("read_result", result=id, line=1, offset=1)
         assert "unknown argument `path`" in await client.text("read_result", result=id, path="$")
@@ -53,23 +55,29 @@ async def test_small_results_pass_and_zero_means_no_limit(world: World) -> None:
 
 async def test_a_result_belongs_to_its_session_and_its_tool_must_still_be_callable(world: World) -> None:
     world.server("files", tools=long())
-    async with world.gateway() as gateway:
-        async with connected(gateway, world.spec()) as one, connected(gateway, world.spec()) as two:
-            id = await kept(one)
-            assert "Unknown result" in await two.text("read_result", result=id)
-            world.mine('block = ["mcp__files__log"]')
-            assert "`block`" in await one.text("read_result", result=id)
+    spec = world.spec()
+    async with world.gateway() as it, connected(it, spec) as one, connected(it, spec) as two:
+        id = await kept(one)
+        assert "Unknown result" in await two.text("read_result", result=id)
+        world.mine('block = ["mcp__files__log"]')
+        assert "`block`" in await one.text("read_result", result=id)
 
 
 async def test_structured_content_stays_valid_for_its_schema_or_passes_whole(world: World) -> None:
     rows = [{"text": "word " * 40} for _ in range(2_000)]
     schema = {
         "type": "object",
-        "properties": {"rows": {"type": "array", "items": {"type": "object"}}, "remit_note": {"type": "string"}},
+        "properties": {
+            "rows": {"type": "array", "items": {"type": "object"}},
+            "remit_note": {"type": "string"},
+        },
         "required": ["rows"],
         "additionalProperties": False,
     }
-    result = {"content": [{"type": "text", "text": json.dumps({"rows": rows})}], "structuredContent": {"rows": rows}}
+    result = {
+        "content": [{"type": "text", "text": json.dumps({"rows": rows})}],
+        "structuredContent": {"rows": rows},
+    }
     strict = {**schema, "properties": {"rows": {"type": "array", "minItems": 2_000}}}
     world.server(
         "files",

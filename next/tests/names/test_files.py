@@ -140,7 +140,14 @@ def test_names_that_are_gone_are_told_and_stay(tmp_path: Path) -> None:
 
 
 def test_the_strictest_of_code_and_scopes_counts() -> None:
-    text = "[tools.'user*']\nai_enabled = true\ndanger = 'moderate'\napproval = false\n[tools.'user.deep.*']\nai_enabled = false\n"
+    text = """
+[tools.'user*']
+ai_enabled = true
+danger = 'moderate'
+approval = false
+[tools.'user.deep.*']
+ai_enabled = false
+"""
     labeled = {item.command.name: item for item in labeled_commands(NAMES, parse_scopes(text, "scopes.toml"))}
     user, deep = labeled["user"], labeled["user.deep.down"]
     assert (user.danger, user.approval, user.ai_enabled) == ("moderate", True, True)

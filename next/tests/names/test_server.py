@@ -1,5 +1,6 @@
 """The program of the document: named, labeled, and served as the states allow."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -48,6 +49,8 @@ import click
 @click.argument("names", nargs=-1)
 def list_users(limit: int, draft: bool, names: tuple[str, ...]) -> None:
     """List the users."""
+    if limit == 0:
+        click.echo("x" * 250_000)
     if limit > 9:
         raise OSError("there are not so many")
     if limit > 7:
@@ -56,13 +59,24 @@ def list_users(limit: int, draft: bool, names: tuple[str, ...]) -> None:
 ''',
     "commands/user/create.py": """
 import argparse
-import time
+import subprocess
+import sys
+
+CHILD = '''
+import fcntl, time
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print(flush=True)
+time.sleep(60)
+'''
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Create a user.")
     parser.add_argument("name")
     print("created", parser.parse_args().name, flush=True)
-    time.sleep(60)
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    child.wait()
 """,
 }
 
@@ -130,7 +144,6 @@ def test_a_failing_command_answers_with_its_own_message(server: Path, tmp_path: 
             client.call("user.list", limit=8),
             client.call("user.list", limit=10),
             client.call("user.list", limit="x"),
-            client.call("user.create", name="ada"),
         ]
         assert client.call("user.list") == (False, "3 False")
     assert all(is_error for is_error, _ in failures)
@@ -140,8 +153,26 @@ def test_a_failing_command_answers_with_its_own_message(server: Path, tmp_path: 
     assert texts[2].endswith("Error: too many")
     assert texts[3] == "`user.list` exited with 1\nOSError: there are not so many"
     assert texts[4] == "`limit` must be a whole number"
-    assert texts[5] == "`user.create` did not end within 2 s"
     assert not any("Traceback" in text for text in texts)
+
+
+def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(server: Path, tmp_path: Path) -> None:
+    (tmp_path / "shop" / "supernal.yaml").touch()
+    with served(server, tmp_path / "shop", tmp_path / "home") as client:
+        assert client.call("user.create", name="ada") == (True, "`user.create` did not end within 2 s")
+    with open(tmp_path / "shop" / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # waits while the child lives
+
+
+def test_a_command_imports_nothing_from_the_working_directory_and_its_output_is_bounded(
+    server: Path, tmp_path: Path
+) -> None:
+    for module in ("click", "remit", "commands"):
+        (tmp_path / "shop" / f"{module}.py").write_text("raise SystemExit('imported')")
+    with served(server, tmp_path / "shop", tmp_path / "home") as client:
+        is_error, text = client.call("user.list", limit=0)
+    assert not is_error
+    assert (len(text.splitlines()[0]), text.splitlines()[1]) == (200_000, "… 50,009 bytes more")
 
 
 def test_the_server_declares_its_states_so_that_a_gateway_applies_them(server: Path, tmp_path: Path) -> None:

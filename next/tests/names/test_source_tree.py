@@ -8,8 +8,8 @@ from remit.errors import BadFileError, NotFoundError
 from remit.names import Command, Form, Start, generate
 from support.programs import write_tree
 
-TOOL = 'from remit.python_tools import tool\n\n@tool\ndef {}(title: str = "") -> str:\n    """Do it."""\n    return title\n'
 PLAIN = 'def {}(title: str = "") -> str:\n    """Do it."""\n    return title\n'
+TOOL = f"from remit.python_tools import tool\n\n@tool\n{PLAIN}"
 CLICK = 'import click\n\n@click.command()\n@click.option("--title")\ndef {}(title):\n    """Do it."""\n'
 ARGPARSE = """
 import argparse
@@ -208,9 +208,8 @@ def test_a_file_whose_command_is_unclear_is_marked(tmp_path: Path) -> None:
         "commands/show.py": PLAIN.format("one") + PLAIN.format("two"),
     }
     generated = generate(str(write_tree(tmp_path, files)))
-    assert generated.warnings == (
-        "commands/show.py: cannot tell which function is the command: mark it with `@tool`, or name it like the file",
-    )
+    (warning,) = generated.warnings
+    assert warning.startswith("commands/show.py: cannot tell which function is the command")
 
 
 def test_two_files_with_one_name_are_both_told(tmp_path: Path) -> None:

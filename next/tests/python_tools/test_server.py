@@ -87,14 +87,17 @@ def shop(root: Path) -> ToolRegistry:
 
 @asynccontextmanager
 async def connected(
-    registry: ToolRegistry, meta: dict[str, Any] | None = None
+    registry: ToolRegistry,
+    meta: dict[str, Any] | None = None,
+    capabilities: dict[str, Any] | None = None,
 ) -> AsyncGenerator[tuple[Client, dict[str, Any]]]:
     session = ToolSession(registry, "shop", "1")
     async with serving(session) as (peer, wire):
         peer.tasks.start(session.watch(peer))
         client = Client(wire, meta)
         if meta is None:
-            hello = {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": {"name": "tests"}}
+            hello: dict[str, Any] = {"protocolVersion": _VERSION, "capabilities": capabilities or {}}
+            hello["clientInfo"] = {"name": "tests"}
             yield client, await client.ask("initialize", **hello)
         else:
             yield client, await client.ask("server/discover")
@@ -175,6 +178,48 @@ async def test_a_call_that_needs_approval_names_the_command_for_it(
             is_error, text = await client.call("till.pay")
     assert is_error
     assert "Ask the user to run `remit approve " in text
+
+
+_ELICITS: dict[str, Any] = {"elicitation": {}}
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_the_user_of_a_client_is_asked_in_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, approve: bool
+) -> None:
+    monkeypatch.setenv("REMIT_HOME", str(tmp_path))
+    with ToolRegistry() as registry:
+        registry.register(lambda: "paid", name="till.pay", approval=True)
+        async with connected(registry, capabilities=_ELICITS) as (client, _):
+            client.wire.write(
+                {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "till.pay"}}
+            )
+            asked = await client.next_notification()
+            assert asked["method"] == "elicitation/create"
+            assert asked["params"]["message"].startswith("Allow this call of `till.pay`?")
+            answer = {"action": "accept", "content": {"approve": approve}}
+            client.wire.write({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+            result = (await client.next_notification())["result"]
+    assert (result["isError"], result["content"][0]["text"] == "paid") == (not approve, approve)
+
+
+async def test_a_client_without_a_session_repeats_its_call_with_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMIT_HOME", str(tmp_path))
+    envelope = {**_ENVELOPE, "io.modelcontextprotocol/clientCapabilities": _ELICITS}
+    with ToolRegistry() as registry:
+        registry.register(lambda: "paid", name="till.pay", approval=True)
+        async with connected(registry, envelope) as (client, _):
+            waiting = await client.ask("tools/call", name="till.pay", arguments={})
+            assert waiting["resultType"] == "input_required"
+            assert waiting["inputRequests"]["approval"]["method"] == "elicitation/create"
+            again: dict[str, Any] = {"requestState": waiting["requestState"]}
+            again["inputResponses"] = {"approval": {"action": "accept", "content": {"approve": True}}}
+            result = await client.ask("tools/call", name="till.pay", arguments={}, **again)
+            assert result["content"][0]["text"] == "paid"
+            waiting = await client.ask("tools/call", name="till.pay", arguments={}, **again)
+            assert waiting["resultType"] == "input_required"  # an answer counts for one call
 
 
 PROGRAM = """

@@ -8,9 +8,9 @@ import socket
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -19,8 +19,9 @@ from remit.clients import Scanner
 from remit.errors import StoreUnavailableError
 from remit.files import Machine
 from remit.gateway import EndpointSpec, Gateway, Hello, Identity, Parts
+from remit.memory import with_own_server
 from remit.protocol import LineTransport
-from remit.store import Call, CallQuery, SqliteDatabase, Store
+from remit.store import Call, CallQuery, Database, SqliteDatabase, Store
 from remit.trust import Inspector
 from remit.upstream import LocalLauncher, OnList, UpstreamPool, open_pool
 from support.servers import scripted
@@ -84,15 +85,13 @@ class World:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def store(self) -> Store:
-        return Store(Outages(SqliteDatabase(str(self.data / "remit.sqlite")), self))
+        return Store(cast("Database", Outages(SqliteDatabase(str(self.data / "remit.sqlite")), self)))
 
     def registry(self) -> Registry:
         """Open the registry as another process would."""
         store = self.store()
-        scanner = Scanner(store, self.machine, clock)
-        return Registry(
-            store, self.machine, clock, scanner, JoinedConfigurations(store, self.machine, clock)
-        )
+        scanner = Scanner(store, self.machine, clock, with_own_server)
+        return Registry(store, self.machine, clock, scanner, JoinedConfigurations(store, self.machine, clock))
 
     def calls(self) -> list[Call]:
         """List the calls in the log, oldest first."""
@@ -219,6 +218,10 @@ class Client:
             for line in lines:
                 await self._take(json.loads(line))
 
+    async def hang_up(self) -> None:
+        """Close the stream, as a client does that ends."""
+        self._end.shutdown(socket.SHUT_WR)
+
     async def stop(self, reading: "asyncio.Future[None]") -> None:
         """End what the client still does."""
         ending = [reading, *([] if self._answering is None else [self._answering])]
@@ -281,7 +284,8 @@ async def connected(
         await client.open()
         yield client
     finally:
-        theirs.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            theirs.shutdown(socket.SHUT_WR)
         with anyio.CancelScope(shield=True):
             await serving
         await client.stop(reading)
@@ -298,6 +302,6 @@ async def served(world: World, **options: Any) -> AsyncGenerator[Client]:
         for name in ("client", "agent", "parents", "room", "strategy", "mode", "is_headless")
         if name in options
     }
-    async with world.gateway() as gateway:
-        async with connected(gateway, world.spec(**spec_fields), **options) as client:
-            yield client
+    spec = world.spec(**spec_fields)
+    async with world.gateway() as gateway, connected(gateway, spec, **options) as client:
+        yield client

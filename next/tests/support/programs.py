@@ -62,7 +62,7 @@ class StdioClient:
         self._process.stdin.flush()
         while (answer := self.next_message()).get("id") != self._number:
             pass
-        return answer.get("result", answer.get("error"))
+        return answer["result"] if "result" in answer else answer["error"]
 
     def next_message(self) -> dict[str, Any]:
         return self._messages.get(timeout=8)

@@ -67,12 +67,16 @@ def join(configuration: Configuration, offers: Mapping[Key, Offer], workspace: W
 
 
 def with_declared(tools: Sequence[Tool], offers: Mapping[Key, Offer]) -> list[Tool]:
-    """Give the tools that servers declare and do not list now the status of their server."""
+    """Give the tools that servers declare under states and do not list now the status of their server.
+
+    Of a tool without states, the server's own list says whether it is there.
+    """
     names = {
         (key, tool.definition.name)
         for key, offer in offers.items()
         if offer.declared is not None
         for tool in offer.declared.tools
+        if tool.states
     }
     servers = {tool.key: tool for tool in tools if tool.kind is Kind.MCP_SERVER}
     return [

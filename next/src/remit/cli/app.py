@@ -181,9 +181,6 @@ def main() -> NoReturn:
     except RemitError as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE if isinstance(failure, NotFoundError) else FAILURE)
-    except BrokenPipeError:  # the reader closed the pipe
-        _drop_output()
-        sys.exit(0)
     except OSError as failure:
         render.error(RemitError(f"could not write the output: {failure.strerror}"))
         _drop_output()

@@ -1,7 +1,6 @@
 """`remit init`: sets Remit up step by step, and shows each change before it asks."""
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -20,8 +19,6 @@ from remit.cli.overview import (
     read_overview,
     saving,
 )
-from remit.cli.render import Line
-from remit.clients import InstallLevel
 from remit.config import machine_path, personal_path, read_table, set_key
 from remit.decision import Context
 from remit.errors import InstallError, NotFoundError
@@ -35,11 +32,6 @@ if TYPE_CHECKING:
 
 _CLAUDE_CODE = "claude-code"
 _NO_CLIENT = "No client was found on this machine: Remit looks for Claude Code, Cursor, VS Code and others."
-_CHOICES = {
-    "gateway": InstallLevel.FULL,
-    "hooks": InstallLevel.HOOKS,
-    "context": InstallLevel.CONTEXT,
-}
 
 
 @click.command()
@@ -96,43 +88,26 @@ def _measure(registry: "Registry", context: Context, *, yes: bool) -> None:
     cost = registry.request_cost(context, first_texts(registry, context))
     groups = group_tools(registry.tools(context), SortKey.TOKENS, costs=cost.by_server).servers
     rows = [
-        (group.label, str(group.visible), f"{group.cost.alone or 0:,}" if group.cost else "")
+        (group.label, str(group.visible), f"{group.first.tokens or 0:,}")
         for group in groups
         if group.is_available and group.is_known
     ]
     render.out(render.table(("server", "tools", "tokens"), rows, numbers=("tools", "tokens"), indent=5))
     render.out(f"   {line}" for line in cost_lines(cost, context))
-    if saving(cost) < 0:
+    if cost.alone and saving(cost) < 0:
         render.out("   Remit would not save tokens here; it still makes rules and approvals count.")
 
 
 def _install(registry: "Registry", installer: "Installer", client: str, *, is_asked: bool, yes: bool) -> None:
-    """Offer to install Remit in a client; in Claude Code, as much of it as the user wants."""
+    """Offer to install Remit in a client."""
     try:
         name = installer.client(client)
         if installer.level(name) is not None:
             render.out(f"   Already installed in {installer.title(name)}.")
             return
-        level = InstallLevel.FULL
-        if name == _CLAUDE_CODE and not yes:
-            level = _chosen_level()
-        install_in(registry, installer, name, level, yes=yes, asks_trust=not is_asked)
+        install_in(registry, installer, name, yes=yes, asks_trust=not is_asked)
     except (InstallError, NotFoundError) as error:
         render.warning(error)
-
-
-def _chosen_level() -> InstallLevel:
-    render.note(_level_lines())
-    word = click.prompt(
-        "How much of Remit", type=click.Choice([*_CHOICES]), default="gateway", show_choices=False, err=True
-    )
-    return _CHOICES[word]
-
-
-def _level_lines() -> Iterator[Line]:
-    yield "   gateway  Remit serves your servers, and hooks make your rules count"
-    yield "   hooks    hooks make your rules count; the client starts its servers itself"
-    yield "   context  a section at session start and the count of uses, nothing else"
 
 
 def _offer_memory(context: Context, *, yes: bool) -> None:
@@ -147,5 +122,5 @@ def _offer_memory(context: Context, *, yes: bool) -> None:
         render.out("   Memory stays off; `remit memory on` switches it on.")
         return
     name_change("remit memory on")
-    set_key(paths[0], ("memory", "enabled"), True)
+    set_key(paths[0], ("memory", "enabled"), value=True)
     render.out("   Memory is on here; `remit memory off` switches it off.")

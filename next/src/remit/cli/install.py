@@ -45,6 +45,7 @@ _LEVELS = {
     InstallLevel.HOOKS: "hooks make your rules count; the client starts its servers itself",
     InstallLevel.CONTEXT: "a section at session start and the count of uses, nothing else",
 }
+_CHOICES = {"h": "[h]ooks only", "c": "[c]ontext only", "g": "[g]ateway and hooks"}
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 _MANAGED = click.option(
     "--managed",
@@ -131,18 +132,23 @@ def install_in(
     title = installer.title(client)
     if asks_trust and not is_managed and level is InstallLevel.FULL:
         offer_trust(registry, installer, client, yes=yes)
-    change = plan_install(registry, installer, client, level, is_managed=is_managed)
     _warn(client, title, is_managed=is_managed)
-    if not change.files:
-        installer.install(client, level, change.wanted)  # restores a lost record
-        render.out(f"Already installed in {title}; nothing was changed.")
-        return True
-    if is_managed:
-        _require_administrator(change.files)
-    render.note(summary_lines(change, installer))
-    if not _agrees(f"Install Remit in {title}?", change, yes=yes):
-        render.note(f"{title} was not changed.")
-        return False
+    while True:
+        change = plan_install(registry, installer, client, level, is_managed=is_managed)
+        if not change.files:
+            installer.install(client, level, change.wanted)  # restores a lost record
+            render.out(f"Already installed in {title}; nothing was changed.")
+            return True
+        if is_managed:
+            _require_administrator(change.files)
+        render.note(summary_lines(change, installer))
+        chosen = level if yes else _ask(f"Install Remit in {title}?", change)
+        if chosen is None:
+            render.note(f"{title} was not changed.")
+            return False
+        if chosen is level:
+            break
+        level = chosen
     name_change(f"remit install {client}")
     installer.install(client, level, change.wanted)
     if change.own_plan.changes:
@@ -206,7 +212,7 @@ def summary_lines(change: Change, installer: Installer) -> Iterator[Line]:
     yield _row("files", _paths(change.files))
     if change.refusal is not None:
         yield _row("warning", f"{change.refusal}; {change.refusal.hint or ''}".rstrip("; "))
-    if level is InstallLevel.FULL and change.client == _CLAUDE_CODE and not change.is_managed:
+    if level is InstallLevel.FULL and _has_levels(change):
         yield _row("instead", "--hooks-only: without the gateway; --context-only: without rules, too")
     yield _row("undo", _undo(change.client, change.is_managed))
 
@@ -233,20 +239,26 @@ def _undo(client: str, is_managed: bool) -> str:
     return f"remit uninstall {client}" + (" --managed" if is_managed else "")
 
 
-def _agrees(question: str, change: Change, *, yes: bool) -> bool:
-    """Ask once; `d` shows the exact change first."""
-    if yes:
-        return True
+def _ask(question: str, change: Change) -> InstallLevel | None:
+    """Ask about the change as it is shown; return its level, another to show instead, or None for no."""
     if not sys.stdin.isatty():
         raise click.ClickException(NO_TERMINAL)
-    choices = click.Choice(["y", "n", "d"], case_sensitive=False)
+    levels = {"h": InstallLevel.HOOKS, "c": InstallLevel.CONTEXT, "g": InstallLevel.FULL}
+    others = [key for key, level in levels.items() if level is not change.level and _has_levels(change)]
+    choices = click.Choice(["y", "n", "d", *others], case_sensitive=False)
+    words = ", ".join(("[y]es, [n]o, [d]iff", *(_CHOICES[key] for key in others)))
     while True:
-        answer = click.prompt(
-            f"{question} [y]es, [n]o, [d]iff", type=choices, default="n", show_choices=False, err=True
-        )
-        if answer != "d":
-            return answer == "y"
-        render.note(diff_lines(change.files))
+        answer = click.prompt(f"{question} {words}", type=choices, default="n", show_choices=False, err=True)
+        if answer == "d":
+            render.note(diff_lines(change.files))
+        elif answer == "y":
+            return change.level
+        else:
+            return levels.get(answer)
+
+
+def _has_levels(change: Change) -> bool:
+    return change.client == _CLAUDE_CODE and not change.is_managed
 
 
 def offer_trust(registry: "Registry", installer: Installer, client: str, *, yes: bool) -> None:

@@ -147,13 +147,11 @@ def _is_of(tool: "Tool", server: Declaration) -> bool:
 
 def _gaps(registry: "Registry", context: Context, current: Lock) -> _Gaps:
     """Find what a lock would lack: trust, accepted definitions, and lists."""
-    places = {server.place for server in current.servers.values()}
-    labels = {name for _, name in places}
-    untrusted = [
-        item
-        for item in project_servers(registry, context)
-        if not item.is_trusted and label_of(item) in labels
-    ]
+    labels = {name for _, name in current.servers}
+    found = [item for item in project_servers(registry, context) if label_of(item) in labels]
+    # Several clients read one file: the trust for one of them is enough.
+    trusted = {(item.declaration.source, label_of(item)) for item in found if item.is_trusted}
+    untrusted = [item for item in found if (item.declaration.source, label_of(item)) not in trusted]
     held = [
         item
         for item in pending(registry.store, registry.catalog(context).context)

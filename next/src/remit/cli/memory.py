@@ -60,7 +60,7 @@ def memory() -> None:
 @YES
 def switch_on(*, directory: str, moved: str | None, yes: bool) -> None:
     """Let agents keep a memory of this project."""
-    require_person("switch memory on", yes=yes or moved is None)
+    require_person("switch memory on", yes=yes)
     with open_registry() as registry:
         context = Here(directory).context(registry)
         path = personal_path(context.workspace, this_machine())
@@ -185,7 +185,7 @@ def search(
     else:
         render.out(_match_lines(matches))
     if not matches:
-        render.note(str(found.get("next_step") or "No matches."))
+        render.note("Nothing found.")
         sys.exit(NOTHING_DONE)
 
 

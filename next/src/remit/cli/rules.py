@@ -112,7 +112,8 @@ def disable(*, names: Sequence[str], here: Here, everywhere: bool, shared: bool)
         for subject in subjects:
             word = "Disabled" if subject.pattern in new else "Already disabled"
             render.out(f"{word} in {shorten(target.path, context)}: {subject}")
-        _follow(registry, context, is_changed=bool(new))
+        if new:
+            follow(registry, context)
     _warn_of_missing_install(context, "still offers what Remit's rules hide")
     if new:
         _hint_undo("enable", names, target)
@@ -141,7 +142,8 @@ def enable(*, names: Sequence[str], here: Here, everywhere: bool, shared: bool) 
                 f"Enabled in {where}: {subject}" if is_new else f"{subject} is not disabled in {where}"
             )
             render.note(_still_hidden(subject, registry, context))
-        _follow(registry, context, is_changed=bool(removed))
+        if removed:
+            follow(registry, context)
     if removed:
         _hint_undo("disable", names, target)
 
@@ -174,7 +176,8 @@ def ask(*, names: Sequence[str], here: Here, everywhere: bool, shared: bool, off
             decision = registry.explain(subject.pattern, context, for_person=True).decision
             if off and decision.verdict is Verdict.ASK:
                 render.note(f"still asks: {decision.full_reason}")
-        _follow(registry, context, is_changed=bool(changed))
+        if changed:
+            follow(registry, context)
     if not off:
         _warn_of_missing_install(context, "does not ask for Remit")
     if changed:
@@ -256,10 +259,10 @@ def _remove(patterns: Iterable[str], rule: _Rule, target: _Target, command: str)
         remove_key(target.path, ("tools", pattern, rule.key))
 
 
-def _follow(registry: "Registry", context: Context, *, is_changed: bool) -> None:
-    """Bring the copies of the rules in the client's own files in step."""
+def follow(registry: "Registry", context: Context, *, everywhere: bool = True) -> None:
+    """Bring the copies of rules in the client's own files in step; of a state, those in the project."""
     try:
-        if is_changed and refresh_copies(registry, context):
+        if refresh_copies(registry, context, everywhere=everywhere):
             render.note("Claude Code's own settings follow.")
     except InstallError as error:
         render.warning(error)
@@ -345,7 +348,7 @@ def undo(*, is_listed: bool, yes: bool) -> None:
     journal.undo()
     render.out(f"Undone: `{last.command}`")
     with open_registry() as registry:
-        _follow(registry, registry.at(), is_changed=True)
+        follow(registry, registry.at())
 
 
 def change_lines(entries: Sequence["JournalEntry"]) -> Iterator[render.Line]:

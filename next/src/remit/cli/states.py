@@ -96,6 +96,7 @@ def set_state(*, name: str, here: Here) -> None:
         context = here.context(registry)
         _require_right("set a state", (name,), registry, context)
         registry.states.set(name, context)
+        _follow(registry, context)
     render.out(f"set {name}")
 
 
@@ -111,6 +112,7 @@ def clear_state(*, name: str, here: Here) -> None:
         context = here.context(registry)
         _require_right("clear a state", (name,), registry, context)
         cleared = registry.states.clear(name, context)
+        _follow(registry, context)
     render.out([f"cleared {state}" for state in cleared])
 
 
@@ -130,7 +132,15 @@ def push_states(*, here: Here, text: str) -> None:
         context = here.context(registry)
         _require_right("push a state", pushed, registry, context)
         registry.states.push(pushed, context)
+        _follow(registry, context)
     render.out(f"pushed {', '.join(pushed) or 'nothing'}")
+
+
+def _follow(registry: "Registry", context: Context) -> None:
+    """Hide in the client what the states hide, and show what they show."""
+    from remit.cli.rules import follow  # only changes need it
+
+    follow(registry, context, everywhere=False)
 
 
 def _require_right(act: str, names: Iterable[str], registry: "Registry", context: Context) -> None:

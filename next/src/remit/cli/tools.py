@@ -19,6 +19,7 @@ from remit.cli.overview import (
     heading,
     name_of,
     nothing_available,
+    offered_line,
     still_offered,
 )
 from remit.cli.render import Line, Span
@@ -109,13 +110,10 @@ def tools(
     if answer is not None:
         render.data(answer)
     elif listing is not None:
-        render.paged(
-            tools_lines(listing, order)
-            if name is None and not shows_all
-            else all_lines(listing, order, shows_all=shows_all)
-            if name is None
-            else server_lines(chosen, listing, order, shows_all=shows_all)
-        )
+        if name is not None:
+            render.paged(server_lines(chosen, listing, order, shows_all=shows_all))
+        else:
+            render.paged(all_lines(listing, order) if shows_all else tools_lines(listing, order))
 
 
 def read_listing(registry: "Registry", context: Context) -> Listing:
@@ -157,7 +155,7 @@ def tools_lines(listing: Listing, order: SortKey = SortKey.TOKENS) -> Iterator[L
         yield (("next: `remit tools --refresh` asks the servers for their tools", "dim"),)
 
 
-def all_lines(listing: Listing, order: SortKey, *, shows_all: bool) -> Iterator[Line]:
+def all_lines(listing: Listing, order: SortKey) -> Iterator[Line]:
     """Write every tool, and then the hidden ones by cause."""
     grouped = _groups(listing, order)
     yield heading(listing.context)
@@ -167,8 +165,7 @@ def all_lines(listing: Listing, order: SortKey, *, shows_all: bool) -> Iterator[
             yield from _group_lines(group, listing.context)
     yield ""
     yield from _totals(listing)
-    if shows_all:
-        yield from hidden_lines(listing.summary, listing.context)
+    yield from hidden_lines(listing.summary, listing.context)
 
 
 def server_lines(
@@ -307,8 +304,6 @@ def _totals(listing: Listing) -> Iterator[Line]:
     if summary.hidden_count:
         yield f"{counted(summary.visible)} available, {summary.hidden_count:,} hidden"
     if listing.offered:
-        from remit.cli.overview import offered_line
-
         yield offered_line(listing.offered, listing.context)
 
 

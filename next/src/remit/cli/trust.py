@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from remit.bootstrap import clock, open_registry, refresh_copies
+from remit.bootstrap import clock, open_registry
 from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE, YES, Here, confirm, known_names, require_person, with_here
 from remit.cli.overview import ask_servers
 from remit.cli.render import Line, Shape
+from remit.cli.rules import follow
 from remit.config import TrustRequest
 from remit.decision import Context, Key, Kind, Tool, shorten, spellings, status_reason, trust_command
-from remit.errors import InstallError, NotFoundError
+from remit.errors import NotFoundError
 from remit.text import did_you_mean, local_time, moment
 from remit.trust import Cause, HeldDefinition, ServerTrust, accept, grant, pending, revoke, servers
 
@@ -177,10 +178,7 @@ def _settle(registry: "Registry", context: Context, chosen: Candidates, *, revok
         confirm(f"Revoke the trust in {_counted(chosen)}?", yes=yes)
         revoke(registry.store, chosen.servers, context)
         registry.config.revoke(chosen.requests, context.workspace)
-    try:
-        refresh_copies(registry, context)
-    except InstallError as error:
-        render.warning(error)
+    follow(registry, context)
 
 
 def _counted(chosen: Candidates) -> str:
@@ -229,8 +227,10 @@ def server_lines(item: ServerTrust, context: Context, objection: str | None = No
 
 
 def _row_of(item: ServerTrust) -> Tool:
-    """Return a row with the declaration's status alone, for its reason."""
-    return Tool(*item.declaration.key, status=item.declaration.status)  # type: ignore[arg-type]
+    """Return a row with the declaration's status, which has its reason."""
+    found = item.declaration
+    place = (found.client, found.kind, found.scope, found.project_hash, found.dir, found.agent)
+    return Tool(*place, found.server, found.name, status=found.status)
 
 
 def label_of(item: ServerTrust) -> str:

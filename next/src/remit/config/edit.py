@@ -75,7 +75,8 @@ def _change(path: str, edit: Callable[[str], str]) -> None:
 
     def change(before: str | None) -> str | None:
         try:
-            return edit(before or "") or None
+            text = edit(before or "")
+            return text if text.strip() else None
         except FileError as error:
             raise _invalid(path, error) from None
 

@@ -66,7 +66,7 @@ class Identity:
     name: str | None = None  # in the log and in approvals; None: this machine's user
     may_call: bool = True
     may_approve: bool = True
-    may_push: bool = True  # states
+    may_push: bool = False  # states, which unlock tools: never an agent's
     count: Callable[[], AbstractContextManager[str | None]] = nullcontext  # around a call: why not now
 
 
@@ -95,6 +95,7 @@ class Endpoint:
         self.spec = spec
         self.process = process
         self.is_over = asyncio.Event()  # change streams end
+        self.is_closed = asyncio.Event()
         self.sessions = 0
         self.calls_in_flight = 0
         self.followed: Counter[str] = Counter()  # addresses of resources, by how many sessions follow them
@@ -120,6 +121,7 @@ class Endpoint:
     async def close(self) -> None:
         """End what the endpoint runs."""
         self.is_over.set()
+        self.is_closed.set()
         self._unfollow()
         await self._tasks.__aexit__()
         if "results" in vars(self):  # any call was made
@@ -226,6 +228,11 @@ class Endpoint:
             text = await self.process.worker.run(partial(_instructions, published))
             self._instructions = published, text
         return self._instructions[1]
+
+    @property
+    def last_instructions(self) -> str | None:
+        """The instructions as they were when a client connected last."""
+        return None if self._instructions is None else self._instructions[1]
 
     def capabilities(self, era: Era) -> dict[str, Any]:
         """Return the capabilities: all of them, since a server that has not answered yet may have any."""

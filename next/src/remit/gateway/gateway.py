@@ -117,6 +117,7 @@ class Gateway:
             RemitError: the endpoint cannot be opened.
         """
         endpoint = await self.endpoint(hello.spec)
+        await endpoint.instructions()  # so `initialize` is answered at once, before what follows it
         async with Tasks() as tasks:
             session = Session(
                 endpoint, tasks, door=door, identity=hello.identity, environment=hello.environment

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.decision import Gate, Kind, Snapshot, Status, Tool, ToolDecision, is_demoted
-from remit.hooks.notices import Notice, notices_section
 from remit.hooks.usage import UNFAMILIAR, Familiar, familiarity, owner_of, with_servers
 from remit.text import Section, assemble, one_line
 
 if TYPE_CHECKING:
     from remit.catalog import Registry
     from remit.decision import Context
+    from remit.hooks.notices import Notice
     from remit.text import Clock
 
 MAX_CHARACTERS = 6_000
@@ -35,7 +35,7 @@ def session_text(
     clock: "Clock",
     *,
     budget: int | None = None,
-    notices: Sequence[Notice] = (),
+    notices: "Sequence[Notice]" = (),
 ) -> str:
     """Return the text that an agent gets at session start; tools are named as the model calls them."""
     catalog = registry.catalog(context)
@@ -46,7 +46,7 @@ def session_text(
     failed = {owner_of(tool) for tool in available if tool.failure is not None and tool.listed_at is None}
     sections = [
         Section(states_section(listed, snapshot), _KEEP_STATES),
-        Section(notices_section(notices), _KEEP_STATES),
+        Section(_missing(notices), _KEEP_STATES),
         Section(
             tools_section(
                 [tool for tool in available if owner_of(tool) not in failed],
@@ -63,6 +63,14 @@ def session_text(
 
         sections = [*of_memory(registry.store, context.workspace, clock()), *sections]
     return assemble(sections, budget=budget, tokens=catalog.configuration.context_budget)
+
+
+def _missing(notices: "Sequence[Notice]") -> str:
+    if not notices:
+        return ""
+    from remit.hooks.notices import notices_section  # commands that count the text's tokens have none
+
+    return notices_section(notices)
 
 
 def tools_section(

@@ -199,14 +199,16 @@ def read_command(fields: Mapping[str, Any]) -> Command:
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the data is not a command.
     """
-    read = {key: _tuple(value) for key, value in fields.items()}
     parameters = tuple(_read_parameter(parameter) for parameter in fields.get("parameters", ()))
-    return Command(**{**read, "start": Start(fields["start"]), "parameters": parameters})
+    values: dict[str, Any] = {key: _tuple(value) for key, value in fields.items()}
+    values |= {"start": Start(fields["start"]), "parameters": parameters}
+    return Command(**values)
 
 
 def _read_parameter(fields: Mapping[str, Any]) -> Parameter:
-    read = {key: _tuple(value) for key, value in fields.items()}
-    return Parameter(**{**read, "form": Form(fields["form"])})
+    values: dict[str, Any] = {key: _tuple(value) for key, value in fields.items()}
+    values["form"] = Form(fields["form"])
+    return Parameter(**values)
 
 
 def _tuple(value: Any) -> Any:

@@ -183,9 +183,7 @@ def _is_command(value: object) -> bool:
 def _as_click(program: Any) -> Any:
     if not _is_typer(program):
         return program
-    from typer.main import get_command  # pyright: ignore # an optional package of the program
-
-    return get_command(program)
+    return import_module("typer.main").get_command(program)
 
 
 def _children(program: Any) -> Iterator[Any]:
@@ -255,14 +253,15 @@ def _click_type(item: Any, command: Any) -> tuple[str, tuple[Any, ...]]:
         choices = [choice.name if isinstance(choice, Enum) else choice for choice in choices]
         return _TYPES.get(item.type.name.removesuffix(" range"), "string"), tuple(choices)
     try:
-        hint = typing.get_type_hints(inspect.unwrap(command.callback)).get(item.name, str)
+        hints: Mapping[str, Any] = typing.get_type_hints(inspect.unwrap(command.callback))
     except (NameError, TypeError):
         return "string", ()
-    while arguments := [each for each in typing.get_args(hint) if each not in (NoneType, Ellipsis)]:
+    hint: Any = hints.get(item.name, str)
+    while arguments := [part for part in typing.get_args(hint) if part not in (NoneType, Ellipsis)]:
         if typing.get_origin(hint) is typing.Literal:
             return "string", tuple(arguments)
         hint = arguments[0]
-    if isinstance(hint, type) and issubclass(hint, Enum):
+    if inspect.isclass(hint) and issubclass(hint, Enum):
         return "string", tuple(member.value for member in hint)
     return _PYTHON_TYPES.get(hint, "string"), ()
 
@@ -274,7 +273,7 @@ def _argparse_program(module: ModuleType) -> Iterator[Found]:
         return
     for name in _MAINS:
         function = getattr(module, name, None)
-        if _defines(module, function) and _takes_nothing(function):
+        if _defines(function, module) and _takes_nothing(function):
             if (parser := _parser_of(function)) is not None:
                 yield from _argparse_commands(parser, "call", f"{module.__name__}:{name}")
             return
@@ -283,7 +282,7 @@ def _argparse_program(module: ModuleType) -> Iterator[Found]:
             yield from _argparse_commands(value, "module", module.__name__)
 
 
-def _defines(module: ModuleType, value: object) -> TypeGuard[FunctionType]:
+def _defines(value: object, module: ModuleType) -> TypeGuard[FunctionType]:
     return inspect.isfunction(value) and value.__module__ == module.__name__
 
 
@@ -304,10 +303,10 @@ def _parser_of(function: Callable[[], object]) -> argparse.ArgumentParser | None
 
 
 def _argparse_commands(
-    parser: argparse.ArgumentParser, start: str, target: str, words: tuple[str, ...] = (), text: str = ""
+    parser: Any, start: str, target: str, words: tuple[str, ...] = (), text: str = ""
 ) -> Iterator[Found]:
     actions: list[argparse.Action] = parser._actions
-    groups = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
+    groups: list[Any] = [action for action in actions if hasattr(action, "add_parser")]
     program = target.partition(":")[0].rpartition(".")[2]
     if not groups:
         yield {
@@ -320,9 +319,9 @@ def _argparse_commands(
             "parameters": [*filter(None, map(_argparse_parameter, actions))],
         }
     for group in groups:
-        helps = {action.dest: action.help for action in group._choices_actions}
+        helps: dict[str, str | None] = {action.dest: action.help for action in group._choices_actions}
         known: set[int] = set()
-        for name, child in typing.cast("dict[str, argparse.ArgumentParser]", group.choices).items():
+        for name, child in group.choices.items():
             if id(child) not in known:  # else it is an alias
                 known.add(id(child))
                 yield from _argparse_commands(child, start, target, (*words, name), helps.get(name) or "")
@@ -361,9 +360,12 @@ def _argparse_parameter(action: argparse.Action) -> Found | None:
 
 def _marked_functions(module: ModuleType) -> Iterator[Found]:
     """Describe the functions that are marked with `@tool`."""
-    tools = sys.modules.get("remit.python_tools.tools")
-    for value in [] if tools is None else [*vars(module).values()]:
-        if _defines(module, value) and tools.marks_of(value).is_tool:
+    if "remit.python_tools.tools" not in sys.modules:  # no module of the program uses it
+        return
+    from remit.python_tools import marks_of
+
+    for value in [*vars(module).values()]:
+        if _defines(value, module) and marks_of(value).is_tool:
             yield _function(value, module)
 
 
@@ -372,7 +374,7 @@ def _only_function(module: ModuleType) -> Callable[..., object] | str | None:
     functions = {
         name.rstrip("_"): value
         for name, value in vars(module).items()
-        if _defines(module, value) and not name.startswith("_")
+        if _defines(value, module) and not name.startswith("_")
     }
     if len(functions) <= 1:
         return next(iter(functions.values()), None)

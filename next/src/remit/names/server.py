@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -28,7 +28,8 @@ _log = logging.getLogger("remit.names")
 def serve(names: str | os.PathLike[str], scopes: str | os.PathLike[str]) -> NoReturn:
     """Serve the commands that the states of the working directory allow, on stdio."""
     try:
-        with ProgramRegistry(os.fspath(names), os.fspath(scopes)) as registry:
+        registry = ProgramRegistry(os.fspath(names), os.fspath(scopes))
+        with registry:
             python_tools.serve(registry, name=registry.name, version=__version__)
     except RemitError as error:
         sys.exit(f"error: {error}\nhint: {error.hint}" if error.hint else f"error: {error}")
@@ -45,14 +46,14 @@ class ProgramRegistry(ToolRegistry):
         NotFoundError: the names file does not exist.
     """
 
-    def __init__(self, names: str, scopes: str, *, project: str = ".") -> None:
-        super().__init__(project=project)
+    def __init__(self, names: str, scopes: str) -> None:
+        super().__init__(project=".")
         self._files = names, scopes
         self._stamps = self._stamp()
         self.name = self._load()
 
     def listed(
-        self, tools: Sequence[DefinedTool] | None = None, location: Location | None = None
+        self, tools: Iterable[DefinedTool] | None = None, location: Location | None = None
     ) -> list[ListedTool]:
         """Decide about the commands as the files are now."""
         self._refresh()

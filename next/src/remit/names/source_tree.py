@@ -161,15 +161,15 @@ def _read(modules: Sequence[Module], root: str) -> dict[str, Any]:
         "tree": [module.name for module in modules if module.is_command],
     }
     command = [sys.executable, "-P", "-m", "remit.names.program", "read"]
-    reason = f"its import did not end within {_SECONDS:g} s"
     try:
         ended = subprocess.run(  # noqa: S603 - this Python
             command, input=json.dumps(asked), capture_output=True, text=True, timeout=_SECONDS, check=False
         )
-        return json.loads(ended.stdout)
     except subprocess.TimeoutExpired:
-        pass
-    except ValueError:
+        reason = f"its import did not end within {_SECONDS:g} s"
+    else:
+        if ended.returncode == 0 and ended.stdout:
+            return json.loads(ended.stdout)
         lines = ended.stderr.strip().splitlines() or ["its import ended the process"]
         reason = one_line(lines[-1], _LONGEST)
     return {"found": {}, "groups": {}, "reached": [], "problems": dict.fromkeys(names, reason)}

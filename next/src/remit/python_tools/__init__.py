@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         refused_call,
     )
     from remit.python_tools.registry import ToolRegistry as StateAwareRegistry
-    from remit.python_tools.server import serve
+    from remit.python_tools.server import annotations, serve
     from remit.python_tools.states import DetectedState
     from remit.python_tools.tools import (
         CLIENT,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "registry": "Ask ListedTool Location ToolReasons ToolRegistry refused_call",
-    "server": "serve",
+    "server": "annotations serve",
     "states": "DetectedState",
     "tools": "CLIENT DefinedTool check_arguments define error_text location_scope marks_of requires"
     " result_text run_tool tool",

@@ -113,8 +113,8 @@ class ToolRegistry:
         self._project = None if project is None else _Project(project)
         self.declared: Mapping[str, Table] = {}
         self._approving = self._project  # without a project, opened for the first call that needs approval
-        self._tools: dict[str, DefinedTool] = {}
-        self._combined: tuple[Rules, int, Rules] | None = None
+        self._tools: Mapping[str, DefinedTool] = {}  # replaced, never changed: threads read it
+        self._combined: tuple[Rules, Mapping[str, DefinedTool], Rules] | None = None
         self.replace((), declared or {})
 
     def __enter__(self) -> "ToolRegistry":
@@ -171,9 +171,7 @@ class ToolRegistry:
         Raises:
             ToolError: the name is taken.
         """
-        if tool.name in self._tools:
-            raise ToolError(f"two tools are called `{tool.name}`", hint="give one another name")
-        self._tools[tool.name] = tool
+        self._tools = _by_name([*self._tools.values(), tool])
 
     def replace(self, tools: Iterable[DefinedTool], declared: Mapping[str, Table]) -> None:
         """Replace all tools and declared states.
@@ -182,15 +180,14 @@ class ToolRegistry:
             StateError: a state is not declared as it should be, or there is no project.
             ToolError: two tools have one name.
         """
+        known = _by_name(tools)
         for mistake in check_tools({"states": {**declared}}):
             raise StateError(f"{'.'.join(mistake.path)}: {mistake.message}", hint=mistake.hint)
         if self._project is not None:
             self._project.declare(declared)
         elif declared:
             raise StateError("declared states need a project", hint='write `project="."`')
-        self.declared, self._tools, self._combined = declared, {}, None
-        for tool in tools:
-            self.add(tool)
+        self.declared, self._tools = declared, known
 
     def definitions(self) -> list[DefinedTool]:
         """List every registered tool, whether it is available or not."""
@@ -357,11 +354,13 @@ class ToolRegistry:
 
     def _with_rules(self, context: Context, tools: Sequence[DefinedTool]) -> Context:
         """Add what tools require to a context; the rules of the registered ones are kept."""
-        if self._combined is None or self._combined[:2] != (context.rules, len(self._tools)):
-            own = [rule for tool in self._tools.values() for rule in tool.rules]
-            self._combined = (context.rules, len(self._tools), self._with_ways(context.rules.including(own)))
-        rules = self._combined[2]
-        if others := [tool for tool in tools if tool.name not in self._tools]:
+        registered, combined = self._tools, self._combined
+        if combined is None or combined[0] is not context.rules or combined[1] is not registered:
+            own = [rule for tool in registered.values() for rule in tool.rules]
+            combined = context.rules, registered, self._with_ways(context.rules.including(own))
+            self._combined = combined
+        rules = combined[2]
+        if others := [tool for tool in tools if tool.name not in registered]:
             rules = rules.including(rule for tool in others for rule in tool.rules)
         return context._replace(rules=rules)
 
@@ -501,6 +500,15 @@ def refused_call(permit: Permit, name: str) -> HiddenToolError | NotApprovedErro
         return NotApprovedError(f"{reason}, and a person said no", approval_id=None)
     id = permit.approval.id
     return NotApprovedError(reason, approval_id=id, hint=f"run `remit approve {id}`, then call it again")
+
+
+def _by_name(tools: Iterable[DefinedTool]) -> dict[str, DefinedTool]:
+    named: dict[str, DefinedTool] = {}
+    for tool in tools:
+        if tool.name in named:
+            raise ToolError(f"two tools are called `{tool.name}`", hint="give one another name")
+        named[tool.name] = tool
+    return named
 
 
 def _those(values: Mapping[str, StateValue], names: Iterable[str]) -> dict[str, StateValue]:

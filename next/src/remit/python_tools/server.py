@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Set
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -12,6 +12,7 @@ from remit.config import state_rule
 from remit.decision import Implications
 from remit.decision.when import StateScope
 from remit.errors import HiddenToolError, NotApprovedError
+from remit.gateway import can_elicit, question, read_answer
 from remit.protocol import (
     CLIENT_LIMITS,
     RULES,
@@ -28,13 +29,17 @@ from remit.protocol import (
     Pending,
     Tasks,
 )
-from remit.python_tools.registry import Table, ToolRegistry
+from remit.python_tools.registry import Ask, Table, ToolRegistry
 from remit.python_tools.tools import DefinedTool, error_text, result_text
+from remit.store import Approval
 from remit.text import as_object
 
 _ASK_THE_USER = "Ask the user: only a person can change this."
 _DECLARES_STATES = "remit/states"
 _CHANGED = "notifications/tools/list_changed"
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_ELICIT = "elicitation/create"
+_QUESTION = "approval"
 _PAUSE = 0.5  # seconds between two looks at the states
 _Handle = Callable[[Params], Awaitable[Answer]]
 
@@ -56,6 +61,13 @@ async def _serve(session: "ToolSession", output: int) -> None:
     await transport.close()
 
 
+class _InputRequiredError(Exception):
+    """A client without a session must ask its user: it repeats its call with the answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
 class ToolSession:
     """The session of one client."""
 
@@ -65,6 +77,7 @@ class ToolSession:
         self._era = ClientEra()
         self._listed: list[str] | None = None  # the names in the client's last list
         self._streams: list[Incoming] = []  # on which a client without a session hears of changes
+        self._capabilities_of_client: Params = {}
         self._peer: Peer | None = None
 
     def answer(self, request: Incoming) -> Any:
@@ -72,6 +85,7 @@ class ToolSession:
         method, params = request.method, request.params
         if method == "initialize":
             version = self._era.initialize(params)
+            self._capabilities_of_client = as_object(params.get("capabilities"))
             offered = {"capabilities": self._capabilities(Era.SESSION), "serverInfo": self._server}
             return {"protocolVersion": version, **offered}
         era = self._era.of(method, params)
@@ -115,7 +129,10 @@ class ToolSession:
     async def _call(self, params: Params) -> Answer:
         name, arguments = str(params.get("name")), as_object(params.get("arguments"))
         try:
-            result = await self._registry.call(name, arguments, caller=self._server["name"])
+            ask = self._asking(name, params)
+            result = await self._registry.call(name, arguments, ask=ask, caller=self._server["name"])
+        except _InputRequiredError as waiting:
+            return waiting.answer
         except HiddenToolError as error:
             if self._registry.definition(name) is None:
                 raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {name}") from None
@@ -130,6 +147,32 @@ class ToolSession:
             return _result(error_text(error), is_error=True)
         await self._announce_changes()
         return _result(result_text(result))
+
+    def _asking(self, name: str, params: Params) -> Ask | None:
+        """Return how to ask the client's user about a call; None if the client cannot ask."""
+        is_stateless, peer = self._era.settled is Era.STATELESS, self._peer
+        meta = as_object(params.get("_meta"))
+        capabilities = as_object(meta.get(_CAPABILITIES)) if is_stateless else self._capabilities_of_client
+        if not can_elicit(capabilities) or (peer is None and not is_stateless):
+            return None
+
+        async def ask(approval: Approval) -> bool | None:
+            try:
+                answer = await cast("Peer", peer).request(_ELICIT, question(name, approval))
+            except JsonRpcError:  # the client refuses
+                return None
+            return read_answer(answer, approval)
+
+        async def ask_by_answer(approval: Approval) -> bool | None:
+            answers = as_object(params.get("inputResponses"))
+            if params.get("requestState") == approval.id and _QUESTION in answers:
+                return read_answer(as_object(answers[_QUESTION]), approval)
+            requests = {_QUESTION: {"method": _ELICIT, "params": question(name, approval)}}
+            raise _InputRequiredError(
+                {"resultType": "input_required", "inputRequests": requests, "requestState": approval.id}
+            )
+
+        return ask_by_answer if is_stateless else ask
 
     async def _listen(self, request: Incoming) -> Answer:
         """Keep a stream of changes open until the client cancels it or disconnects."""
@@ -201,12 +244,15 @@ def _described(tool: DefinedTool) -> Answer:
     if tool.description:
         described["description"] = tool.description
     if tool.danger is not None:
-        is_safe, is_destructive = tool.danger == "safe", tool.danger in ("destructive", "critical")
-        hints = (
-            {"readOnlyHint": True} if is_safe else {"readOnlyHint": False, "destructiveHint": is_destructive}
-        )
-        described["annotations"] = hints
+        described["annotations"] = annotations(tool.danger)
     return described
+
+
+def annotations(danger: str) -> dict[str, bool]:
+    """Return a danger as the hints of the protocol."""
+    if danger == "safe":
+        return {"readOnlyHint": True}
+    return {"readOnlyHint": False, "destructiveHint": danger in ("destructive", "critical")}
 
 
 def _result(text: str, *, is_error: bool = False) -> Answer:

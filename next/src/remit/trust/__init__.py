@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         pending,
     )
     from remit.trust.entries import ServerTrust, entry_lines, grant, revoke, servers
-    from remit.trust.inspection import Finding, Inspector, OtherTools
+    from remit.trust.inspection import Finding, Inspector, OtherTools, read_findings
     from remit.trust.lists import PreparedList, withheld
     from remit.trust.lock import (
         Lock,
@@ -34,7 +34,7 @@ _MODULES = {
     "arguments": "argument_mistake",
     "definitions": "Cause HeldDefinition accept held held_instructions judged pending",
     "entries": "ServerTrust entry_lines grant revoke servers",
-    "inspection": "Finding Inspector OtherTools",
+    "inspection": "Finding Inspector OtherTools read_findings",
     "lists": "PreparedList withheld",
     "lock": "Lock LockedServer build_lock differences lock_server lock_text losses",
     "permit": "StartPermit permit_start trusted_digest",

@@ -48,9 +48,12 @@ def start_obstacles(
 
 
 def _unset(launch: Launch, machine: "Machine") -> list[str]:
-    texts = [launch.url] if launch.is_remote else [launch.command]
-    texts += (*launch.args, *launch.env.values(), *launch.headers.values())
-    return list(dict.fromkeys(name for text in texts for name in unset(text, launch, machine.variables)))
+    """List the missing variables; a server may expand those of its own entry in its arguments."""
+    words = [launch.url] if launch.is_remote else [launch.command, *launch.args]
+    own = {*machine.variables, *launch.env}
+    names = [name for text in (*words, *launch.headers.values()) for name in unset(text, launch, own)]
+    names += (name for text in launch.env.values() for name in unset(text, launch, machine.variables))
+    return list(dict.fromkeys(names))
 
 
 def _absent(launch: Launch, directory: str, machine: "Machine") -> Iterator[Obstacle]:

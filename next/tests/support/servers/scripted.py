@@ -1,7 +1,7 @@
 """An MCP server on stdio that does what a file says, as it says it at that moment.
 
-python scripted.py FILE      FILE: JSON with `tools` (by name: `definition`, `does`), `resources`, `templates`,
-                             `prompts`, `instructions`, `capabilities`; each call is written to FILE.calls
+python scripted.py FILE      FILE: JSON with `tools` (by name: `definition`, `does`, `needs`), `resources`,
+                             `templates`, `prompts`, `instructions`; each call is written to FILE.calls
 """
 
 import json
@@ -39,7 +39,9 @@ def answered(request: dict[str, Any]) -> dict[str, Any]:
         case "initialize":
             client.update(params.get("capabilities", {}))
             opening = {"protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"}}
-            capabilities = said.get("capabilities", {"tools": {"listChanged": True}, "resources": {}, "prompts": {}})
+            capabilities = said.get(
+                "capabilities", {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
+            )
             instructions = {"instructions": said["instructions"]} if "instructions" in said else {}
             return {"result": {**opening, "capabilities": capabilities, **instructions}}
         case "tools/list":

@@ -50,12 +50,17 @@ def doctor(*, here: Here, rules: bool, clients: bool, as_json: bool) -> None:
         if rules:
             _show_rules(problems, idle, context, as_json=as_json)
             return
-        findings = diagnose(read_setups(registry, context), problems, idle)
+        setups = read_setups(registry, context)
+        findings = diagnose(setups, problems, idle)
+        store = registry.store.database.place
         offered = still_offered(registry.tools(context), catalog.context)
         servers = answers.servers(registry.tools(context), context) if as_json else []
     gateways = _gateways(context)
     if as_json:
-        render.data({**answers.diagnosis(findings, context), "gateways": gateways, "servers": servers})
+        notices = [notice._asdict() for setup in setups for notice in setup.notices]
+        running = {"gateways": gateways, "servers": servers, "notices": notices}
+        place = {"place": store, "kind": "sqlite", "problem": None}
+        render.data({**answers.diagnosis(findings, context), **running, "store": place})
     else:
         lines = [*finding_lines(findings, context), *gateway_lines(gateways)]
         lines += [offered_line(offered, context)] if offered else []

@@ -1,0 +1,1 @@
+"""A first look at Remit, in a world of its own."""
