@@ -7,21 +7,18 @@ if TYPE_CHECKING:
     from remit.cli.approve import approval_answer
     from remit.cli.calls import outcome_text
     from remit.cli.doctor.diagnosis import diagnose
-    from remit.cli.doctor.findings import Finding, Severity, read_setups
+    from remit.cli.doctor.findings import Finding, read_setups
     from remit.cli.options import Here, is_agents, with_here
     from remit.cli.overview import (
         KIND_WORDS,
-        NextStep,
         Overview,
         cost_lines,
-        counted,
         name_of,
         next_step,
         offered_line,
         overview_answer,
         place,
         read_overview,
-        still_offered,
     )
     from remit.cli.render import Line, note, out, printable
     from remit.cli.tools import CAUSES
@@ -41,10 +38,10 @@ _MODULES = {
     "approve": "approval_answer",
     "calls": "outcome_text",
     "doctor.diagnosis": "diagnose",
-    "doctor.findings": "Finding Severity read_setups",
+    "doctor.findings": "Finding read_setups",
     "options": "Here is_agents with_here",
-    "overview": "KIND_WORDS NextStep Overview cost_lines counted name_of next_step offered_line"
-    " overview_answer place read_overview still_offered",
+    "overview": "KIND_WORDS Overview cost_lines name_of next_step offered_line"
+    " overview_answer place read_overview",
     "render": "Line note out printable",
     "tools": "CAUSES",
     "trust": "Candidates definition_lines find_candidates label_of request_lines server_lines trust_answer",

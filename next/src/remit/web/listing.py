@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog import Catalog, GroupedTools, ListedGroup, Registry, SortKey, group_tools, summarize
 from remit.cli import Candidates, Here, Overview, find_candidates, read_overview
-from remit.decision import Context, Kind, Snapshot, Tool, ToolDecision
+from remit.decision import Context, Kind, Snapshot, ToolDecision
 from remit.store import CallQuery
 
 if TYPE_CHECKING:
@@ -89,10 +89,6 @@ class Listing:
     def texts(self) -> dict[int, str]:
         """What a filter looks at, in lower case, by the identity of the tool."""
         return {id(tool): _text(item) for item in self.known for tool in (item.tool,)}
-
-    def server_of(self, tool: Tool) -> ListedGroup | None:
-        """Find the group of a tool."""
-        return next((group for group, item in self.rows if item.tool is tool), None)
 
 
 class Source:
