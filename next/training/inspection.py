@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remit.decision import Definition
-from remit.trust.inspection.model import SIZE, Model, features, packed, whole_features
+from remit.trust.inspection.model import SIZE, Model, features, whole_features
 from remit.trust.inspection.passages import Passage, Sentence, passages, sentences
 from remit.trust.inspection.signs import Names, plain, reader
 
@@ -381,6 +382,18 @@ def scored(corpus: Corpus, model: Model, count: int) -> tuple[Floats, Floats]:
     sentence = model.sentence.astype(float)
     np.maximum.at(worst, corpus.documents, corpus.sentences.scores(sentence, model.sentence_bias))
     return worst, worst + corpus.wholes.scores(model.whole.astype(float), model.whole_bias)
+
+
+def packed(model: Model) -> bytes:
+    """Write a model with eight bits for each weight."""
+    tables = [model.sentence, model.whole]
+    scales = [float(np.quantile(np.abs(table), 0.9999)) / 127 for table in tables]
+    numbers = np.array([*scales, *model[2:]], np.float32).tobytes()
+    rows = [
+        np.clip(np.round(table / scale), -127, 127).astype(np.int8).tobytes()
+        for table, scale in zip(tables, scales, strict=True)
+    ]
+    return zlib.compress(b"".join([numbers, *rows]), 9)
 
 
 def left_out(corpus: Corpus, marks: Marks) -> tuple[Floats, Floats]:

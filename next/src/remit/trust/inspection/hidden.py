@@ -38,10 +38,6 @@ _LONE = re.compile(r"[ .\-_]\w[ .\-_]{1,3}\w[ .\-_]")  # in every spaced word
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,5};)")
 _BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
 _HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){16,}(?!\w)")
-_LEET = str.maketrans("013457", "oieast")
-_DIGIT_WORD = re.compile(r"\b\d?[a-z]+(?:\d[a-z]*)+\b")
-_DIGIT = re.compile(r"\d[a-z]")
-_LETTERS_AROUND = re.compile(r"[a-z]\d[a-z]")
 _SHORTEST = 24  # characters of a text that can hide an instruction
 _QUOTE = 300  # characters
 _MANY = 4  # hidden characters that are no accident
@@ -72,8 +68,6 @@ def decodings(text: str) -> tuple[str, ...]:
     readings = [*_decoded(text)]
     if _LONE.search(text) and _SPACED.search(text):
         readings.append(_SPACED.sub(lambda run: re.sub(r"(?<=\w)[ .\-_](?=\w)", "", run[0]), text))
-    if _DIGIT.search(text) and len(_LETTERS_AROUND.findall(text)) > 2:
-        readings.append(_DIGIT_WORD.sub(lambda word: word[0].translate(_LEET), text))
     return tuple(readings)
 
 

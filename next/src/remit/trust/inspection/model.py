@@ -147,18 +147,6 @@ def whole_score(model: Model, found: Features) -> float:
     return float(model.whole[ids].sum()) * value + model.whole_bias
 
 
-def packed(model: Model) -> bytes:
-    """Write a model with eight bits for each weight."""
-    tables = [model.sentence, model.whole]
-    scales = [float(np.quantile(np.abs(table), 0.9999)) / 127 for table in tables]
-    numbers = np.array([*scales, *model[2:]], np.float32).tobytes()
-    rows = [
-        np.clip(np.round(table / scale), -127, 127).astype(np.int8).tobytes()
-        for table, scale in zip(tables, scales, strict=True)
-    ]
-    return zlib.compress(b"".join([numbers, *rows]), 9)
-
-
 @cache
 def checksum() -> str:
     """Return what tells the weights that ship with Remit from others."""

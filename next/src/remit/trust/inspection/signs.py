@@ -120,8 +120,8 @@ def _read(
     signed = _SECRET_FILE.sub(" zsecret ", text) if _MAY_BE_SECRET.search(text) else text
     signed = _NAME.sub(names.role, signed) if _MAY_HOLD.search(signed) else signed
     lower = _NUMBER.sub("0", signed.lower()).replace("\n", " ")
-    classes, runs = _classes(lower)
-    signs = [*classes]
+    classes, class_pairs, runs = _classes(lower)
+    signs: list[str] = []
     if len(words) > 2:
         shared = sum(counts[word] > 1 or word in names.words for word in words) / len(words)
         signs.append(f"shares{sum(shared > share for share in _SHARES)}")
@@ -138,13 +138,17 @@ def _read(
         signs.append("first")
     if _MARK.search(lower):
         signs.append("mark")
-    pairs = [f"{one}&{other}" for at, one in enumerate(signs) for other in signs[at + 1 :]]
-    return Read(lower, (*signs, *pairs), runs)
+    pairs = [f"{one}&{other}" for one in classes for other in signs]
+    return Read(lower, (*classes, *signs, *class_pairs, *pairs, *_pairs(signs)), runs)
+
+
+def _pairs(signs: Sequence[str]) -> list[str]:
+    return [f"{one}&{other}" for at, one in enumerate(signs) for other in signs[at + 1 :]]
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their parameters
-def _classes(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the classes of a sentence's words, and which follow each other."""
+def _classes(text: str) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Return the classes of a sentence's words, their pairs, and which follow each other."""
     order: list[str] = []
     for word in _TOKEN.findall(text):
         if word in CLASSES:
@@ -159,4 +163,5 @@ def _classes(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for length in (2, _LONGEST_RUN)
         for at in range(len(order) - length + 1)
     ]
-    return tuple(sorted(set(order))), tuple(dict.fromkeys(runs))
+    classes = sorted(set(order))
+    return classes, _pairs(classes), tuple(dict.fromkeys(runs))
