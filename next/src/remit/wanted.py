@@ -1,4 +1,4 @@
-"""What a client's files should have: no servers that Remit serves, and rules that the client itself holds.
+"""What a client's files should have: no servers that Remit serves, and the rules that clients hold.
 
 Rules of the user's and the administrator's files go into the user's settings; those of one project into its.
 """

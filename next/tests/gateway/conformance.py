@@ -14,14 +14,14 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit.gateway import Address, Identity, serve_http
 from support.gateways import World
-from support.servers import everything
+from support.servers import scripted
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 PACKAGE = "node_modules/@modelcontextprotocol/conformance"
@@ -81,15 +81,15 @@ async def read(receive: Receive) -> bytes:
 def named(body: bytes) -> bytes:
     """Write the server's name before the name that a request is about."""
     try:
-        request = json.loads(body)
+        request: Any = json.loads(body)
     except ValueError:
         return body
-    if not isinstance(request, dict):
-        return body
-    params: Any = request.get("params", {})  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    target: Any = params.get("ref") if request.get("method") == "completion/complete" else params  # pyright: ignore[reportUnknownMemberType]
-    if isinstance(target, dict) and "name" in target and request.get("method") != "initialize":  # pyright: ignore[reportUnknownMemberType]
-        target["name"] = PREFIX + target["name"]
+    if isinstance(request, dict) and "method" in request:
+        message = cast("dict[str, Any]", request)
+        params: dict[str, Any] = message.get("params") or {}
+        target: dict[str, Any] = params["ref"] if message["method"] == "completion/complete" else params
+        if "name" in target:
+            target["name"] = PREFIX + target["name"]
     return json.dumps(request).encode()
 
 
@@ -104,7 +104,7 @@ def main() -> None:
     good: list[bool] = []
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder))
-        server = Path(everything.__path__[0]) / "everything.py"
+        server = Path(scripted.__file__).parent / "everything/everything.py"
         entry = {"command": sys.executable, "args": [str(server), "stdio"]}
         world.write(world.home / ".claude.json", {"mcpServers": {"everything": entry}})
         world.mine('strategy = "state"\nchanges = "note"\n')

@@ -1,5 +1,7 @@
 """Calls: decided for the moment, compared with what their server lists, forwarded, recorded."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -8,6 +10,8 @@ from support.gateways import NEW, OLD, World, connected, served
 
 pytestmark = pytest.mark.anyio
 eras = pytest.mark.parametrize("version", [OLD, NEW])
+ASKS: dict[str, Any] = {"elicitation": {}}
+PAGES: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/ui": {}}}
 
 
 @eras
@@ -152,16 +156,13 @@ async def test_a_cancelled_call_is_in_the_log(world: World) -> None:
         await anyio.sleep_forever()
         return {}
 
-    async with world.gateway() as gateway:
-        spec, capabilities = world.spec(), {"elicitation": {}}
-        async with connected(gateway, spec, capabilities=capabilities, ask=never) as client:
-            message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "files__ask"}}
-            await client.send(message)
-            await asked.wait()
-            await client.send(
-                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
-            )
-            await client.request("ping")
+    async with served(world, capabilities=ASKS, ask=never) as client:
+        message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "files__ask"}}
+        await client.send(message)
+        await asked.wait()
+        cancelled = {"requestId": 99}
+        await client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+        await client.request("ping")
     assert [call.outcome for call in world.calls()] == ["cancelled"]
 
 
@@ -237,9 +238,8 @@ async def test_pages_call_the_tools_of_their_servers_by_their_own_names(
     ui = {"_meta": {"ui": {"resourceUri": "ui://files/page.html"}}}
     hidden = {"_meta": {"ui": {"visibility": ["app"]}}}
     world.server("files", tools={"show": {"definition": ui}, "pick": {"definition": hidden}})
-    with_pages = {"extensions": {"io.modelcontextprotocol/ui": {}}}
     async with world.gateway() as gateway:
-        async with connected(gateway, world.spec(), capabilities=with_pages) as client:
+        async with connected(gateway, world.spec(), capabilities=PAGES) as client:
             assert await client.names() == ["files__pick", "files__show"]
             assert await client.text("pick", a=1) == '["pick", {"a": 1}]'
             assert "only be called by the page" in await client.text("call_tool", name="files__pick")

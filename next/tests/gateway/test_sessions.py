@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from support.gateways import NEW, World, connected, served
+from support.gateways import NEW, Answer, World, connected, served
 
 pytestmark = pytest.mark.anyio
 CHANGED = "notifications/tools/list_changed"
@@ -34,13 +34,14 @@ async def test_a_change_stream_acknowledges_tells_and_ends_with_complete(world: 
         await client.request("resources/list")
         wanted = {"toolsListChanged": True, "resourceSubscriptions": ["note://a", "note://none"]}
         ended: list[object] = []
+        granted: Answer = {}
 
         async def listen() -> None:
             ended.append(await client.request("subscriptions/listen", notifications=wanted))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
-            granted = await client.notice("notifications/subscriptions/acknowledged")
+            granted |= await client.notice("notifications/subscriptions/acknowledged")
             assert granted["notifications"] == {
                 "toolsListChanged": True,
                 "resourceSubscriptions": ["note://a"],
@@ -62,13 +63,14 @@ async def test_a_change_stream_acknowledges_tells_and_ends_with_complete(world: 
 
 async def test_invalid_requests_are_answered_with_errors(world: World) -> None:
     async with served(world) as client:
-        for method, params in (
+        invalid: list[tuple[str, Answer]] = [
             ("tools/call", {}),
             ("tools/call", {"name": "x", "arguments": []}),
             ("resources/read", {"uri": 5}),
             ("logging/setLevel", {"level": "loud"}),
             ("completion/complete", {"ref": {"type": "none"}, "argument": {}}),
-        ):
+        ]
+        for method, params in invalid:
             assert (await client.error(method, **params))["code"] == -32602
         assert (await client.error("no/such"))["code"] == -32601
         assert (await client.error("server/discover"))["code"] == -32601

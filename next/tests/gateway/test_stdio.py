@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import time
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from remit.gateway import running_gateways
 from support.gateways import World
 from support.served_processes import COMMAND, environment, on_stdio
 
+OPENING: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
 NOT_LOADED = (
     *("numpy", "starlette", "email", "cryptography", "statistics", "html"),
     *("mcp", "pydantic", "httpx2", "uvicorn", "jsonschema", "watchfiles"),
@@ -53,8 +55,7 @@ def test_nothing_heavy_is_loaded_before_initialize_is_answered_and_no_print_reac
 ) -> None:
     script = known.write(known.root / "noisy/run.py", f"{NOISY}\nfrom remit.__main__ import main\nmain()\n")
     command = [COMMAND[0], str(script), "serve", "-C", str(known.shop)]
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}
     done = subprocess.run(
         command, input=json.dumps(request) + "\n", capture_output=True, text=True, env=environment(known)
     )
@@ -68,9 +69,8 @@ def test_nothing_heavy_is_loaded_before_initialize_is_answered_and_no_print_reac
 
 
 def test_stdin_may_be_a_file(known: World) -> None:
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening},
+    lines: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
     path = known.write(known.root / "input", "".join(json.dumps(line) + "\n" for line in lines))

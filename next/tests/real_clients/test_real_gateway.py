@@ -45,9 +45,15 @@ def test_a_tool_whose_state_a_call_makes_true_is_in_the_next_request(tmp_path: P
     world = World(tmp_path)
     world.server("deploy", "ship", tools={"open": {"does": {"makes": str(world.shop / "ready")}}})
     world.mine('[states.ready]\nfile = "ready"\n\n[tools."mcp__deploy__ship"]\nstates = ["ready"]\n')
-    run = session(world, ("mcp__remit__deploy__open", {}), ("mcp__remit__deploy__ship", {}))
+    run = session(
+        world,
+        ("mcp__remit__deploy__open", {}),
+        ("Bash", {"command": "sleep 1"}),  # as long as a model needs at least
+        ("mcp__remit__deploy__ship", {}),
+        allowed="mcp__remit,Bash",
+    )
     assert "mcp__remit__deploy__ship" not in run.tools
-    _, shipped = run.results
+    *_, shipped = run.results
     assert "ship" in shipped
     assert world.heard("deploy")[-1][1] == "ship"
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -21,7 +21,7 @@ from remit.files import Machine
 from remit.gateway import EndpointSpec, Gateway, Hello, Identity, Parts
 from remit.memory import with_own_server
 from remit.protocol import LineTransport
-from remit.store import Call, CallQuery, SqliteDatabase, Store
+from remit.store import Call, CallQuery, Database, SqliteDatabase, Store
 from remit.trust import Inspector
 from remit.upstream import LocalLauncher, OnList, UpstreamPool, open_pool
 from support.servers import scripted
@@ -85,7 +85,7 @@ class World:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def store(self) -> Store:
-        return Store(Outages(SqliteDatabase(str(self.data / "remit.sqlite")), self))
+        return Store(cast("Database", Outages(SqliteDatabase(str(self.data / "remit.sqlite")), self)))
 
     def registry(self) -> Registry:
         """Open the registry as another process would."""

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
 import httpx2
@@ -21,17 +21,39 @@ _MARKERS = ("CLAUDECODE", "CLAUDE_CODE", "GEMINI_CLI", "CODEX_", "CURSOR_", "OPE
 
 def environment(world: World) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKERS)}
-    return {**kept, "PYTHONPATH": str(SOURCE), "HOME": str(world.home), "REMIT_HOME": str(world.root / "data")}
+    return {
+        **kept,
+        "PYTHONPATH": str(SOURCE),
+        "HOME": str(world.home),
+        "REMIT_HOME": str(world.root / "data"),
+    }
+
+
+# Makes its standard input the terminal of its session, and runs a command in the background of it.
+IN_BACKGROUND = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+child = os.fork()
+if not child:
+    os.setpgid(0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+os.waitpid(child, 0)
+"""
 
 
 @contextmanager
 def started(
-    world: World, *options: str, stdin: int = subprocess.DEVNULL
+    world: World,
+    *options: str,
+    stdin: int = subprocess.DEVNULL,
+    prefix: Sequence[str] = (),
+    **variables: str,
 ) -> "Generator[subprocess.Popen[str]]":
     process = subprocess.Popen(
-        [sys.executable, "-m", "remit", "web", "--no-open", *options],
+        [*prefix, sys.executable, "-m", "remit", "web", "--no-open", *options],
         cwd=world.shop,
-        env=environment(world),
+        env={**environment(world), **variables},
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if stdin == subprocess.DEVNULL else stdin,
@@ -41,8 +63,8 @@ def started(
     try:
         yield process
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()
+        process.wait(30)
         for stream in filter(None, (process.stdout, process.stderr)):
             stream.close()
 
@@ -88,3 +110,29 @@ def test_a_person_at_a_terminal_gets_forms_and_another_link_by_enter(world: Worl
         for end in (ours, theirs):
             with suppress(OSError):
                 os.close(end)
+
+
+def test_an_agent_gets_no_forms_even_at_a_terminal(world: World) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        with (
+            started(world, stdin=theirs, CLAUDECODE="1") as process,
+            httpx2.Client(follow_redirects=True) as browser,
+        ):
+            assert "view only" in browser.get(link_of(process)).text
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_enter_does_not_stop_a_page_in_the_background(world: World) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        with started(world, stdin=theirs, prefix=[sys.executable, "-c", IN_BACKGROUND]) as process:
+            link = link_of(process)
+            os.write(ours, b"\n")
+            for _ in range(50):  # a stopped process would not answer
+                assert httpx2.head(link, timeout=5).status_code == 401
+    finally:
+        os.close(ours)
+        os.close(theirs)

@@ -1,5 +1,6 @@
 """Requests that are refused: without the cookie, for another host, of another page, with a used link."""
 
+import hashlib
 import socket
 import time
 from urllib.parse import urlsplit
@@ -126,3 +127,11 @@ def test_a_session_ends_when_its_browser_signs_out(browser: httpx2.Client) -> No
     kept = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     assert "Signed out" in browser.post("/sign-out", **form(browser)).text
     assert httpx2.get(f"{browser.base_url}/here", headers={"cookie": kept}).status_code == 401
+
+
+def test_the_address_of_a_static_file_changes_with_its_content(browser: httpx2.Client) -> None:
+    style = next(part for part in browser.get("/").text.split('"') if part.startswith("/static/page.css"))
+    answer = browser.get(style)
+    digest = hashlib.sha256(answer.content).hexdigest()
+    assert digest.startswith(style.partition("?v=")[2])
+    assert "immutable" in answer.headers["cache-control"]

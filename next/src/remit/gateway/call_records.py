@@ -65,6 +65,7 @@ class Records:
         self._journal: Journal | None = None
         self._waiting: list[tuple[Workspace, Call]] = []
         self._files: list[Written] = []  # of calls that the store did not take yet
+        self._storing: asyncio.Future[None] | None = None
         self._pruned_at = 0
         self._has_calls = asyncio.Event()
         self._is_enough = asyncio.Event()
@@ -98,17 +99,21 @@ class Records:
             await self.flush()
 
     async def flush(self) -> None:
-        """Store all queued calls now."""
-        batch, self._waiting = self._waiting, []
+        """Store all queued calls now; who is cancelled meanwhile loses none."""
+        if self._storing is not None:
+            await asyncio.shield(self._storing)
         self._has_calls.clear()
         self._is_enough.clear()
-        if not batch:
-            return
+        if self._waiting:
+            self._storing = asyncio.ensure_future(self._store_waiting())
+            await asyncio.shield(self._storing)
+
+    async def _store_waiting(self) -> None:
+        batch, self._waiting = self._waiting, []
         files, self._files = self._files, []
         if self._journal is not None and (written := self._journal.hand_over()) is not None:
             files.append(written)
-        storing = asyncio.ensure_future(self._worker.run(lambda registry: self._store(registry, batch)))
-        error = await asyncio.shield(storing)  # cancellation must not lose the calls
+        error = await self._worker.run(lambda registry: self._store(registry, batch))
         if error is None:
             self._is_down = False
             for written in files:

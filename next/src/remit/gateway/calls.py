@@ -487,12 +487,13 @@ def _outcome(answer: Answer) -> Outcome:
 
 def _is_short_text(answer: Answer) -> bool:
     """Return whether an answer is one short text, as most are."""
-    blocks: Any = answer.get("content")
-    if not answer.keys() <= {"content", "isError"} or not isinstance(blocks, list) or len(blocks) != 1:  # pyright: ignore[reportUnknownArgumentType] - raw JSON
+    if not answer.keys() <= {"content", "isError"}:
         return False
-    block: Any = blocks[0]
-    text = block.get("text") if isinstance(block, dict) and block.keys() == {"type", "text"} else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - raw JSON
-    return isinstance(text, str) and len(text) <= ALWAYS_FITS
+    match answer.get("content"):
+        case [{"type": "text", "text": str(text), **others}]:
+            return not others and len(text) <= ALWAYS_FITS
+        case _:
+            return False
 
 
 def _has_links(answer: Answer) -> bool:

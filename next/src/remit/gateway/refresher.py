@@ -297,7 +297,7 @@ class Refresher:
         pool = await self._servers.pool()
         try:
             if key in self._doubted:
-                caller = _Everyone(f"lists of {upstream.label}")
+                caller = Nobody(f"lists of {upstream.label}")  # with all capabilities
                 try:
                     await pool.list(upstream, caller)
                 finally:
@@ -348,17 +348,17 @@ class TokenBucket:
         self._tokens = max(self._tokens - tokens, -debt)
 
 
-class _Everyone:
-    """A caller with all capabilities that the gateway can relay, for whom lists are complete."""
+class Nobody:
+    """The caller of what the gateway asks by itself: no client can answer."""
 
-    name = None
     environment: Mapping[str, str] = {}
-    capabilities = RELAYED
     log_level = None
     takes_input_required = False
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, name: str | None = None, capabilities: Params = RELAYED) -> None:
         self.session = session
+        self.name = name
+        self.capabilities = capabilities
 
     async def ask(self, method: str, params: Params) -> Answer:
         """Refuse: no client asked.

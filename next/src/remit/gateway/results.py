@@ -381,11 +381,12 @@ def _shortened(value: Any, note: str, limit: Limit, is_valid: IsValid) -> object
     """Return a shortened copy that is valid and says what is left out; None if there is none."""
     for items, characters in _CUTS:
         cut = _Cut(items, characters, note)
-        part = cut.of(value)
+        part: object = cut.of(value)
         if not limit.fits(json.dumps(part, ensure_ascii=False)):
             continue
-        noted = {**as_object(part), _NOTE: note}
-        if isinstance(part, dict) and is_valid(noted):
+        members = as_object(part)
+        noted = {**members, _NOTE: note}
+        if members and is_valid(noted):
             return noted
         if cut.is_noted and is_valid(part):
             return part

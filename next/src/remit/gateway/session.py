@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from remit import __version__
 from remit.errors import RemitError, StoreTooNewError, StoreUnavailableError
 from remit.gateway.endpoint import ClientCaller, Endpoint, Identity
+from remit.gateway.refresher import Nobody
 from remit.gateway.refusals import STORE_DOWN
 from remit.gateway.view import Change, ListKind, ServedList
 from remit.protocol import (
@@ -361,7 +362,7 @@ class Session:
 
     async def _unfollow(self, uris: set[str]) -> None:
         """End subscriptions that nobody else has."""
-        caller = _GoneCaller(self)
+        caller = Nobody(self.name, self.identity.name, self.capabilities)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS):
                 for uri in sorted(uris):
@@ -434,32 +435,6 @@ class _RequestCaller:
         later = self._session.channel
         channel = later if self.is_answered and later is not None else self._channel
         await channel.notify(method, params)
-
-
-class _GoneCaller:
-    """The caller of what a session leaves behind."""
-
-    takes_input_required = False
-    log_level = None
-
-    def __init__(self, session: Session) -> None:
-        self.session = session.name
-        self.name = session.identity.name
-        self.environment = session.environment
-        self.capabilities = session.capabilities
-
-    async def ask(self, method: str, params: Params) -> Answer:
-        """Refuse: nobody is there.
-
-        Raises:
-            JsonRpcError: always.
-        """
-        del params
-        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"`{method}` cannot be asked: the client is gone")
-
-    async def notify(self, method: str, params: Params) -> None:
-        """Do nothing."""
-        del method, params
 
 
 class _PeerChannel:

@@ -54,7 +54,7 @@ class Status:
         if status != self._published:
             self._published = status
             with suppress(OSError):  # serving does not depend on it
-                write_private(self._path, json.dumps({**status, "memory_mb": _resident_megabytes()}))
+                write_private(self._path, json.dumps(status))
 
 
 def running_gateways(data_directory: str) -> list[Mapping[str, Any]]:
@@ -104,7 +104,7 @@ def _alive(folder: str) -> Iterator[Mapping[str, Any]]:
         status = _read(path)
         if status is not None and _is_alive(status):
             yield status
-        elif name.endswith(".json") or not _is_writer_running(name):
+        elif name.endswith(".json"):
             with suppress(OSError):
                 os.unlink(path)
 
@@ -124,12 +124,6 @@ def _is_alive(status: Mapping[str, Any]) -> bool:
     return isinstance(pid, int) and _is_running(pid) and _start_time(pid) == status.get("born")
 
 
-def _is_writer_running(name: str) -> bool:
-    """Return whether a temporary file belongs to a running process."""
-    number = name.partition(".")[0]
-    return number.isdecimal() and _is_running(int(number))
-
-
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -147,13 +141,3 @@ def _start_time(pid: int) -> str | None:
             return file.read().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return None
-
-
-def _resident_megabytes() -> float | None:
-    """Return the resident memory of this process, if the system reports it."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            pages = int(file.read().split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.clients import ClientReading, Effect, InstallLevel, InstallRecord, Level
 from remit.decision import (
+    REMIT,
     RUNS,
     SERVER,
     Context,
@@ -187,7 +188,7 @@ def added_servers(reading: ClientReading, installed: Installed) -> Iterator[Noti
     served = {key.switches for file in installed.record.files for key in file.keys}
     for item, winner in reading.resolved:
         is_native = item.kind is Kind.MCP_SERVER and item.status is Status.ENABLED and winner is None
-        is_users = item.scope in (Scope.GLOBAL, Scope.LOCAL) and item.is_served
+        is_users = item.scope in (Scope.GLOBAL, Scope.LOCAL) and item.is_served and item.source != REMIT
         if is_native and is_users and full_label(item.server or "", item.plugin) not in served:
             name = one_line(item.server or "", _LONGEST_NAME)
             reason = f"the client starts `{name}` itself, next to Remit: `remit` can serve it"

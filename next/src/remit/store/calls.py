@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision import GATEWAY_TOOLS
 from remit.store.database import Database, Value, see_project
 from remit.store.usage import Use, count_uses, unseen_names
 
@@ -141,7 +142,7 @@ class CallStore:
         uses: list[Use] = []
         for call in calls:
             outcome = _USES.get(call.outcome)
-            if outcome is None or (call.client, call.call_id) in counted:
+            if outcome is None or call.tool in GATEWAY_TOOLS or (call.client, call.call_id) in counted:
                 continue
             uses.append(Use(call.client, call.tool, call.called_at, outcome))
             if call.call_id is not None:

@@ -39,7 +39,7 @@ def environment() -> Environment:
         "segment": segment,
         "cut": one_line,
         "number": number,
-        "rounded": lambda tokens: number(rounded(tokens)),
+        "rounded": about,
         "plural": plural,
         "time": local_time,
         "commands": commands,
@@ -80,6 +80,11 @@ def segment(text: str) -> str:
 def number(value: int | None) -> str:
     """Write a number with thousands separated; nothing if there is none."""
     return "" if value is None else f"{value:,}"
+
+
+def about(tokens: int) -> str:
+    """Write an estimate of tokens, rounded."""
+    return number(rounded(tokens))
 
 
 def asset(name: str) -> str:

@@ -101,7 +101,9 @@ def _said(judgment: Judgment) -> Iterator[Finding]:
         is_order = scores[worst] >= model.order  # one odd sentence is not enough
         severity = HIGH if is_order and judgment.score >= model.high else MEDIUM
         signs = set(judgment.reads[worst].signs)
-        says = next((says for wanted, says in _ASKS if wanted <= signs), "it reads like an order to the model")
+        says = next(
+            (says for wanted, says in _ASKS if wanted <= signs), "it reads like an order to the model"
+        )
         yield _finding(severity, says, judgment.parts[worst])
     for part, read, score in zip(judgment.parts, judgment.reads, scores, strict=True):
         if " zsecret " in read.text and not _is_english(part.text):

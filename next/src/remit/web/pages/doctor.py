@@ -40,7 +40,7 @@ def read(source: Source, request: Request) -> Answer:
             "gateways": gateways,
             "running": running,
             "page": paged(servers, request.number("page"), _SERVERS),
-            "shorten": lambda path: shorten(path, context),
+            "places": {server["source"]: shorten(server["source"], context) for server in servers},
         }
 
     def shape() -> answers.Shape:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from remit.memory import Memory
 from remit.store import Artifact
-from remit.text import moment
+from remit.text import as_list, moment
 from remit.web.listing import Source
 from remit.web.page import Answer, Done, Request, Values, paged
 
@@ -87,7 +87,7 @@ def _one(memory: Memory, request: Request) -> Answer:
 
     def values() -> Values:
         fields = {
-            name: "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+            name: "\n".join(map(str, as_list(value))) or str(value)
             for name, value in artifact.content.items()
         }
         row = ArtifactRow(artifact, None)

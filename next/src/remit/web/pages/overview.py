@@ -50,7 +50,7 @@ class HiddenCause(NamedTuple):
 
     cause: str
     title: str
-    count: int
+    tools: int
     names: str
 
 
