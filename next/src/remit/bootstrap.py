@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from remit.catalog import JoinedConfigurations, Registry
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from remit.gateway import Gateway
     from remit.memory import Memory
     from remit.store import Problem
+    from remit.trust import Inspector
     from remit.upstream import LocalLauncher, OnList, TokenStore, UpstreamPool
 
 _STORE = "remit.sqlite"
@@ -157,6 +159,14 @@ def open_upstreams() -> "LocalLauncher":
     return LocalLauncher(machine.variables, machine.home, data_directory(machine), _is_of_client)
 
 
+@cache
+def open_inspector() -> "Inspector":
+    """Return what inspects definitions; loading its model takes longer than most commands."""
+    from remit.trust import ModelInspector
+
+    return ModelInspector()
+
+
 def open_login() -> "tuple[LocalLauncher, TokenStore]":
     """Return what reaches a remote server, and where its tokens are."""
     from remit.upstream import open_token_store
@@ -232,6 +242,7 @@ def open_gateway() -> "Gateway":
             data_directory=data,
             clock=clock,
             open_durable_store=open_durable_store,
+            find_inspector=open_inspector,
         )
     )
 

@@ -130,7 +130,7 @@ def ask_servers(
     registry: "Registry", context: Context, labels: Sequence[str], deadline: float = LONGEST_SECONDS
 ) -> None:
     """Ask servers for their tools, side by side, with a bar; say which did not answer."""
-    from remit.bootstrap import open_upstreams
+    from remit.bootstrap import open_inspector, open_upstreams
     from remit.upstream import refresh  # few commands start servers
 
     with render.bar("asking servers", len(labels)) as step:
@@ -140,6 +140,7 @@ def ask_servers(
             labels,
             lambda listing: step(listing.tool.server or ""),
             launcher=open_upstreams(),
+            inspector=open_inspector(),
             deadline=deadline,
         )
     for listing in listings:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from remit.trust.entries import ServerTrust, entry_lines, grant, revoke, servers
     from remit.trust.inspection import Finding, Inspector, OtherTools, read_findings
+    from remit.trust.inspection.inspector import ModelInspector
     from remit.trust.lists import PreparedList, withheld
     from remit.trust.lock import (
         Lock,
@@ -35,6 +36,7 @@ _MODULES = {
     "definitions": "Cause HeldDefinition accept held held_instructions judged pending",
     "entries": "ServerTrust entry_lines grant revoke servers",
     "inspection": "Finding Inspector OtherTools read_findings",
+    "inspection.inspector": "ModelInspector",
     "lists": "PreparedList withheld",
     "lock": "Lock LockedServer build_lock differences lock_server lock_text losses",
     "permit": "StartPermit permit_start trusted_digest",
