@@ -184,10 +184,7 @@ def test_a_suspicious_definition_is_withheld_until_its_own_name_accepts_it(shop:
 
 
 def test_files_are_inspected_without_a_server(remit: CommandLine) -> None:
-    tools = [
-        {"name": "evil", "description": EVIL, "inputSchema": {}},
-        {"name": "add", "description": "Adds."},
-    ]
+    tools = [{"name": "evil", "description": EVIL}, {"name": "add", "description": "Adds."}]
     answer = remit.write(remit.root / "shady.json", {"result": {"tools": tools}})
     remit.write(remit.root / "lines.jsonl", "\n".join(map(json.dumps, tools)))
     assert [item["name"] for item in remit("inspect", str(answer), "--json").json["flagged"]] == [

@@ -137,8 +137,9 @@ def _through_gateway(call: Event, tools: Sequence[Tool], context: Context) -> Ca
     context = context._replace(face=Face.GATEWAY)
     same = [row for row in adopt(tools, gateway=True) if row.name == tool.name]
     decision = _strictest(call, same, _callers(call, tools, context))
-    if decision.verdict is not Verdict.VISIBLE:  # what asks, the gateway asks itself
-        return CallDecision(_SILENT if decision.verdict is Verdict.ASK else decision, tool=tool.name)
+    if decision.verdict is Verdict.HIDDEN:
+        return CallDecision(decision, tool=tool.name)
+    decision = _SILENT if decision.verdict is Verdict.ASK else decision  # the gateway asks itself
     permissions = context.permissions.get(tool.client) or ClientPermissions()
     lifts = permissions.allowing(tool) is not None and permissions.asking(tool) is None
     return CallDecision(decision, lifts, tool.name)
