@@ -33,11 +33,13 @@ def store(machine: Machine) -> Store:
 def test_a_refusal_names_its_rule_a_missing_permission_its_place_and_uses_are_counted(
     machine: Machine,
 ) -> None:
-    machine.write("home/.config/remit/remit.toml", f'block = ["{PUSH}"]')
+    rule = f'[tools."{PUSH}"]\nstates = ["merging"]\n[states.merging]\ngit = "merging"\n'
+    machine.write("home/.config/remit/remit.toml", rule)
     machine.installer().install("claude-code", InstallLevel.HOOKS, Wanted(matcher=[PUSH]))
     plan: list[Call] = [(PUSH, {}), (STATUS, {})]
     refused, missing = machine.session(*plan).results
-    assert f"`{PUSH}` is not available here (gate `policy`): blocked by `{PUSH}`" in refused
+    assert f"`{PUSH}` is not available here" in refused
+    assert "`merging`" in refused
     assert f"adds `{STATUS}` to `permissions.allow` in ~/.claude/settings.json" in missing
     settings = machine.json("home/.claude/settings.json")
     allowed = {**settings["permissions"], "allow": [STATUS]}

@@ -57,6 +57,7 @@ def test_a_plugins_skill_is_refused_and_a_projects_settings_make_no_hidden_one_c
     machine.write("shop/.claude/settings.json", {"skillOverrides": {"polish": "on"}})
     calls: list[Call] = [("Skill", {"skill": name, "args": "it"}) for name in ("kit:mend", "polish")]
     assert all("Launching" in result for result in machine.session(*calls).results)
+    machine.write("home/.config/remit/remit.toml", 'block = ["kit:mend", "polish", "/varnish", "warden"]')
     wanted = Wanted(hidden=[tool(Kind.SKILL, "kit:mend", "kit"), *HIDDEN])
     machine.installer().install("claude-code", FULL, wanted)
     assert all("blocked" in result for result in machine.session(*calls).results)
@@ -67,6 +68,7 @@ def test_a_projects_rules_hold_below_it_and_end_with_the_install(machine: Machin
     inner.mkdir()
     installer = machine.installer()
     installer.install("claude-code", InstallLevel.HOOKS, NOTHING)
+    machine.write("shop/remit.toml", 'block = ["Bash", "polish"]')
     wanted = Wanted(blocks=["Bash"], hidden=HIDDEN[:1])
     assert installer.refresh("claude-code", wanted, machine.project)
     run = machine.session(cwd=inner)
