@@ -118,6 +118,17 @@ def test_tools_are_named_as_the_model_calls_them(client: Client) -> None:
     assert "- MCP: git (global, 1x): mcp__remit__git__push" in text_of(client)
 
 
+def test_what_the_gateway_does_not_list_is_named_with_the_tool_that_calls_it(client: Client) -> None:
+    client.servers("git")
+    client.install()
+    client.lists("git", "push")
+    client.rules("token_budget = 0")
+    client.send("PostToolUse", tool_name="mcp__git__push", tool_use_id="t", **USER)
+    text = text_of(client)
+    assert "- MCP: git (global, 1x): git__push through mcp__remit__call_tool" in text
+    assert "mcp__remit__git__push" not in text
+
+
 def test_states_that_hold_are_named_with_what_they_hide_where_rules_mention_them(client: Client) -> None:
     client.servers("git")
     assert "States" not in text_of(client)

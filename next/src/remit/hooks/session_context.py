@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.decision import Gate, Kind, Snapshot, Status, Tool, ToolDecision, is_demoted
+from remit.decision import CALL_TOOL, Gate, Kind, Snapshot, Status, Tool, ToolDecision, is_demoted
 from remit.hooks.usage import UNFAMILIAR, Familiar, familiarity, owner_of, with_servers
 from remit.text import Section, assemble, one_line
 
 if TYPE_CHECKING:
-    from remit.catalog import Registry
+    from remit.catalog import GatewayView, Registry
     from remit.decision import Context
     from remit.hooks.notices import Notice
     from remit.text import Clock
@@ -52,7 +52,7 @@ def session_text(
                 [tool for tool in available if owner_of(tool) not in failed],
                 budget=budget,
                 familiar=familiarity(registry.store, context.workspace),
-                called=view.name_of,
+                called=_naming(view),
                 more=_FINDS if view.can_discover else "available",
             ),
             _KEEP_TOOLS,
@@ -63,6 +63,19 @@ def session_text(
 
         sections = [*of_memory(registry.store, context.workspace, clock()), *sections]
     return assemble(sections, budget=budget, tokens=catalog.configuration.context_budget)
+
+
+def _naming(view: "GatewayView") -> Callable[[Tool], str]:
+    """Name a tool as the model calls it: directly, or through `call_tool` if the gateway does not list it."""
+    listed = {entry.tool.key for entry in view.presentation.entries}
+
+    def called(tool: Tool) -> str:
+        name = view.served.names.get(tool.key)
+        if name is None or view.prefix is None or tool.key in listed:
+            return view.name_of(tool)
+        return f"{name} through {view.prefix}{CALL_TOOL}"
+
+    return called
 
 
 def _missing(notices: "Sequence[Notice]") -> str:
