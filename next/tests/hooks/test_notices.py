@@ -162,6 +162,18 @@ def test_a_session_is_told_that_the_local_file_changed_since_the_last_one(client
         assert ("remit.local.toml changed since the last session" in message) is expected
 
 
+def test_a_session_is_told_of_a_file_of_rules_with_a_mistake(client: Client) -> None:
+    client.rules('block = ["Bash"]')
+    assert "mistake" not in client.send("SessionStart", mode="start").get("systemMessage", "")
+    client.rules('block = ["Bash"')
+    answer = client.send("SessionStart", mode="start")
+    told, shown = answer["hookSpecificOutput"]["additionalContext"], answer["systemMessage"]
+    assert shown.startswith("Remit: a mistake in ~/.config/remit/remit.toml (end of document): not valid")
+    assert "correct ~/.config/remit/remit.toml; `remit doctor` lists all mistakes" in shown
+    assert "Remit's rules for this project have a mistake" in told
+    assert "remit.toml" not in told
+
+
 def test_an_install_for_context_alone_protects_nothing(client: Client) -> None:
     client.install(InstallLevel.CONTEXT)
     client.settings(disableAllHooks=True)

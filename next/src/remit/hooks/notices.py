@@ -32,10 +32,12 @@ from remit.trust import HeldDefinition, pending
 
 if TYPE_CHECKING:
     from remit.catalog import Registry
+    from remit.store import Problem
 
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
 _LONGEST_NAME = 100  # characters of the name of a server or a tool
 _LONGEST_REASON = 300  # characters of a failure, which may quote the server
+_LONGEST_MISTAKE = 600  # characters, with its file
 _MOST_NAMED = 5  # definitions
 _SETTINGS = ("settings.json", "settings.local.json", "managed-settings.json")
 _ONLY_DENIED = "of the client's own tools, only those that its `permissions.deny` names are blocked"
@@ -203,6 +205,16 @@ def changed_local_file(context: Context, since: int | None) -> Iterator[Notice]:
     if since is not None and os.path.exists(path) and os.stat(path).st_mtime_ns // 1_000_000 > since:
         reason = "remit.local.toml changed since the last session; it can only hide tools"
         yield Notice(NoticeKind.RULES, reason, "read it, and remove what you did not write", path)
+
+
+def broken_files(problems: "Iterable[Problem]", context: Context) -> Iterator[Notice]:
+    """Tell which of Remit's own files have mistakes, each with its first."""
+    first = {problem.source: problem for problem in reversed(list(problems))}
+    for path, problem in sorted(first.items()):
+        reason, place = "Remit's rules for this project have a mistake", shorten(path, context)
+        detail = f"a mistake in {place}{problem.place and f' ({problem.place})'}: {problem.reason}"
+        fix = f"correct {place}; `remit doctor` lists all mistakes"
+        yield Notice(NoticeKind.RULES, reason, fix, path, one_line(detail, _LONGEST_MISTAKE))
 
 
 def missing_servers(listed: Sequence[ToolDecision], context: Context) -> Iterator[Notice]:

@@ -43,10 +43,11 @@ def session_started(event: "Event", hook: "Hook") -> Answer:
 
 
 def _notices(registry: "Registry", context: "Context", since: int | None) -> "list[Notice]":
-    from remit.hooks.notices import changed_local_file, find_notices
+    from remit.hooks.notices import broken_files, changed_local_file, find_notices
 
     return [
         *find_notices(registry, context, installed(context, this_machine())),
+        *broken_files(registry.config.problems(context.workspace), context),
         *changed_local_file(context, since),
     ]
 
