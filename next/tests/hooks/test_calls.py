@@ -17,7 +17,7 @@ def test_a_blocked_tool_is_refused_with_the_rule_and_the_refusal_is_in_the_log(c
     client.rules('block = ["mcp__git__push", "Bash"]')
     decision, reason = client.call(GIT, tool_use_id="t1", **USER)
     assert decision == "deny"
-    assert "`mcp__git__push` is not available here (gate `policy`): blocked by `mcp__git__push`" in reason
+    assert "`mcp__git__push` is not available here: blocked by `mcp__git__push`" in reason
     assert "`remit why mcp__git__push`" in reason
     assert client.call("Bash")[0] == "deny"
     assert [(call.tool, call.outcome, call.gate, call.call_id) for call in client.calls()] == [
@@ -68,7 +68,8 @@ def test_a_state_is_looked_at_before_each_call(client: Client) -> None:
     client.rules('[states.ready]\nfile = "ready.txt"\n[tools."mcp__git__push"]\nstates = ["ready"]')
     decision, reason = client.call(GIT, **USER)
     assert decision == "deny"
-    assert "gate `state`" in reason
+    assert "`mcp__git__push` is not available here: " in reason
+    assert "gate" not in reason
     client.write(client.shop / "ready.txt", "")
     assert client.call(GIT, **USER)[0] == ""
     (client.shop / "ready.txt").unlink()
@@ -80,7 +81,7 @@ def test_a_rule_on_arguments_is_judged_by_those_of_the_call(client: Client) -> N
     assert client.call(GIT, {"branch": "feature"}, **USER)[0] == ""
     decision, reason = client.call(GIT, {"branch": "main"}, **USER)
     assert decision == "deny"
-    assert "gate `arguments`" in reason
+    assert "args.branch" in reason
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,8 @@ def test_a_projects_server_that_is_not_trusted_is_refused_though_the_client_star
         client.home / ".claude.json", {"projects": {str(client.shop): {"hasTrustDialogAccepted": True}}}
     )
     decision, reason = client.call(GIT, **project)
-    assert (decision, "not trusted" in reason) == ("deny", True)
+    assert decision == "deny"
+    assert "its server `git`: not trusted in Remit: your client runs it, and its calls are refused" in reason
     with client.registry() as registry:
         context = client.context(registry)
         catalog = registry.catalog(context)

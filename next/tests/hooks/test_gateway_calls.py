@@ -147,7 +147,7 @@ def test_a_tool_that_lacks_a_state_is_refused_with_the_step_that_a_model_can_tak
     )
     decision, reason = served.call(PUSH, **GATEWAY)
     assert decision == "deny"
-    assert "gate `state`" in reason
+    assert "state `checked` does not hold" in reason
     assert "mcp__git__status" in reason
 
 

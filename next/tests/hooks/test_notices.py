@@ -110,7 +110,8 @@ def test_a_projects_server_that_is_not_trusted_is_told(served: Client) -> None:
     served.write(served.shop / ".mcp.json", {"mcpServers": {"docs": {"command": "docs"}}})
     served.write(served.home / ".claude/settings.local.json", {})
     edit(served, ".claude/settings.json", enableAllProjectMcpServers=True)
-    assert "this project's server `docs` is not trusted" in only(served, NoticeKind.TRUST).reason
+    reason = only(served, NoticeKind.TRUST).reason
+    assert reason == "this project's server `docs` is not trusted in Remit, so its calls are refused"
 
 
 def test_a_server_that_failed_is_told_with_its_reason(served: Client) -> None:

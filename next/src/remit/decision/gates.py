@@ -96,7 +96,9 @@ def config(tool: Tool, context: Context) -> Decision:
         return _refused(tool, context, *refusal)
     if tool.is_trusted is False and context.face is not Face.CLIENT:
         unlock = f"look at it, then trust it: `{trust_command(tool.server)}`"
-        return _refused(tool, context, "not trusted", unlock)
+        is_running = context.face is Face.GUARDED
+        reason = "not trusted in Remit: your client runs it, and its calls are refused"
+        return _refused(tool, context, reason if is_running else "not trusted", unlock)
     return _passes(Gate.CONFIG, _declared(tool, context))
 
 

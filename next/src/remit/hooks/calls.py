@@ -164,11 +164,10 @@ def _answer(call: "Event", decided: CallDecision) -> Answer:
     if decision.verdict is Verdict.ASK:  # `claude -p` refuses with this text, so it says what to change
         reason = f"needs the user's permission: {_line(decision.full_reason)}"
         return permission("ask", f"Remit: `{name}` {reason}. {way}")
-    gate = f" (gate `{decision.gate}`)" if decision.gate else ""
     if decision.next_step is not None:
         steps = " or ".join(f"`{tool}`" for tool in decision.next_step.tools)
         way = f"{decision.next_step.text}{' of ' if steps else ''}{steps}."
-    reason = f"is not available here{gate}: {_line(decision.reason)}"
+    reason = f"is not available here: {_line(decision.reason)}"
     return permission("deny", f"Remit: `{name}` {reason}. {way}")
 
 

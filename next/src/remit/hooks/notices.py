@@ -229,7 +229,9 @@ def missing_servers(listed: Sequence[ToolDecision], context: Context) -> Iterato
             fix = f"rename that server in {shorten(tool.source, context)}"
             yield Notice(NoticeKind.GATEWAY, reason, fix, tool.source)
         elif tool.status is Status.ENABLED and tool.shadowed_by is None and tool.is_trusted is False:
-            reason = f"this project's server `{name}` is not trusted in Remit, which does not start it"
+            has_hooks = tool.client == "claude-code"  # which runs the server itself
+            result = "so its calls are refused" if has_hooks else "which does not start it"
+            reason = f"this project's server `{name}` is not trusted in Remit, {result}"
             fix = f"read what it runs with `remit trust`, then run `{trust_command(tool.server)}`"
             yield Notice(NoticeKind.TRUST, reason, fix, tool.source)
         elif decision.is_available and tool.failure is not None:
