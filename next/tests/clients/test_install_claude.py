@@ -122,7 +122,7 @@ def test_a_failing_hook_blocks_what_a_rule_names_alone_and_tells_the_repair(home
     code, _, told = hook(home, "closed", program)
     assert code == 2
     assert "`remit install claude-code`" in told
-    assert f"by deleting what names Remit from {home.home}/.claude/settings.json" in told
+    assert f"delete what names Remit from {home.home}/.claude/settings.json" in told
     assert hook(home, "open", program) == (0, "", "")
     code, out, _ = hook(home, "start", program)
     assert (code, "Remit cannot run" in json.loads(out)["systemMessage"]) == (0, True)
@@ -167,6 +167,15 @@ def test_the_script_is_posix_and_quotes_any_path(tmp_path: Path) -> None:
     assert subprocess.run(["/bin/sh", "-n", str(tmp_path / "script")], check=False).returncode == 0
     _, _, told = hook(home, "closed", "0/0")
     assert str(home.home) in told
+
+
+def test_a_model_is_told_to_ask_its_user_and_the_user_what_is_missing_and_what_to_run(home: Home) -> None:
+    _, _, told = hook(home, "closed", "0/0")
+    _, printed, _ = hook(home, "start", "0/0")
+    shown = json.loads(printed)["systemMessage"]
+    missing = f"Remit cannot run: {sys.executable}, the Python it was installed with, is missing or fails"
+    assert told.startswith(f"{missing}. Ask the user to run `remit install claude-code` again")
+    assert shown.startswith(f"{missing}. To repair it, run `remit install claude-code` again")
 
 
 def test_copies_hide_skills_and_commands_and_refuse_what_no_setting_hides(home: Home) -> None:

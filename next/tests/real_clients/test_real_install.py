@@ -113,7 +113,7 @@ def test_a_broken_remit_blocks_only_what_a_rule_names_and_says_how_to_repair_it(
     run = machine.session(*calls)
     blocked, answered = run.results
     assert "remit install claude-code" in blocked
-    assert "deleting" in blocked
+    assert "delete what" in blocked
     assert not (machine.shop / "ran").exists()
     assert "Remit" not in answered
     (machine.root / "data/installs/remit-hook").unlink()

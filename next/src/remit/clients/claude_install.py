@@ -193,8 +193,8 @@ def _handler(
 ) -> dict[str, Any]:
     """Write a handler; with `args`, so no variable of a repository can replace its shell."""
     # An argument that hooks ignore: if the script itself is gone, the client shows only the command line.
-    repair = [f"--if-this-cannot-run={_repair(machine, is_managed=is_managed)}"] if mode == "closed" else []
-    words = [mode, OPTION, record, *repair]
+    repair = f"--if-this-cannot-run=Ask the user to {_repair(machine, is_managed=is_managed)}"
+    words = [mode, OPTION, record, *([repair] if mode == "closed" else [])]
     if machine.platform == "win32":
         program, *args = sys.executable, "-I", "-S", _KEPT, *words
     else:
@@ -215,8 +215,10 @@ def script(machine: Machine, *, is_managed: bool = False) -> str:
     user. A repository may set variables and shell functions, so only absolute paths and special built-in
     commands are used. An exiting client ends hooks that it does not wait for, so they ignore its signal.
     """
-    broken = f"Remit cannot run. {_repair(machine, is_managed=is_managed)}"
-    told = json.dumps({"systemMessage": broken}, ensure_ascii=False)
+    cause = f"Remit cannot run: {sys.executable}, the Python it was installed with, is missing or fails"
+    repair = _repair(machine, is_managed=is_managed)
+    broken = f"{cause}. Ask the user to {repair}."  # a model reads it
+    told = json.dumps({"systemMessage": f"{cause}. To repair it, {repair}."}, ensure_ascii=False)
     return f"""#!/bin/sh
 trap '' TERM
 unset PYTHONEXECUTABLE __PYVENV_LAUNCHER__
@@ -241,8 +243,8 @@ def _repair(machine: Machine, *, is_managed: bool) -> str:
     if is_managed:
         files = f"{managed_directory(machine)}{os.sep}managed-settings.json and managed-mcp.json"
     return (
-        f"Ask the user to run `remit install {CLAUDE_CODE}{option}` again, or to remove Remit: "
-        f"`remit uninstall {CLAUDE_CODE}{option}`, or without it, by deleting what names Remit from {files}"
+        f"run `remit install {CLAUDE_CODE}{option}` again, or to remove Remit, "
+        f"`remit uninstall {CLAUDE_CODE}{option}`, or without it, delete what names Remit from {files}"
     )
 
 
