@@ -122,7 +122,9 @@ def test_a_failing_hook_blocks_what_a_rule_names_alone_and_tells_the_repair(home
     code, _, told = hook(home, "closed", program)
     assert code == 2
     assert "`remit install claude-code`" in told
-    assert f"delete what names Remit from {home.home}/.claude/settings.json" in told
+    assert f"delete what the install records in {home.root}/data/installs list from {home.home}/.cl" in told
+    assert "projects.*.disabledMcpServers" in told
+    assert ".claude/settings.local.json" in told
     assert hook(home, "open", program) == (0, "", "")
     code, out, _ = hook(home, "start", program)
     assert (code, "Remit cannot run" in json.loads(out)["systemMessage"]) == (0, True)

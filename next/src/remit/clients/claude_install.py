@@ -239,12 +239,16 @@ def _repair(machine: Machine, *, is_managed: bool) -> str:
     """Say how to repair Remit, and how to remove it without Remit."""
     option = " --managed" if is_managed else ""
     settings = os.path.join(config_home(machine), "settings.json")
-    files = f"{settings} (hooks, deniedMcpServers) and {state_path(machine)} (the server `remit`)"
+    files = (
+        f"{settings} (hooks, deniedMcpServers, permissions, skillOverrides), {state_path(machine)} (the "
+        "server `remit`, projects.*.disabledMcpServers) and each project's .claude/settings.local.json"
+    )
     if is_managed:
         files = f"{managed_directory(machine)}{os.sep}managed-settings.json and managed-mcp.json"
     return (
         f"run `remit install {CLAUDE_CODE}{option}` again, or to remove Remit, "
-        f"`remit uninstall {CLAUDE_CODE}{option}`, or without it, delete what names Remit from {files}"
+        f"`remit uninstall {CLAUDE_CODE}{option}`, or without it, delete what the install records in "
+        f"{records_folder(machine, is_managed=is_managed)} list from {files}"
     )
 
 
