@@ -103,6 +103,21 @@ async def test_a_rule_that_why_shows_as_passing_lets_the_call_through(world: Wor
         assert await client.text("files__read") == '["read", {}]'
 
 
+async def test_why_takes_a_name_without_its_server_also_of_a_hidden_tool(world: World) -> None:
+    world.server("files", "read", "drop", "list")
+    world.server("notes", "list")
+    world.mine('block = ["mcp__files__drop"]\n')
+    async with served(world) as client:
+        assert "files__read" in await client.names()
+        read = await client.call("why_tool", name="read")
+        drop = await client.call("why_tool", name="drop")
+        assert "`files__read` is visible" in read["content"][0]["text"]
+        assert "`files__drop` is hidden: blocked by" in drop["content"][0]["text"]
+        several = await client.text("why_tool", name="list")
+        assert "ask about `mcp__files__list` or `mcp__notes__list`" in several
+        assert "Unknown tool" in await client.text("why_tool", name="nothing_like_it")
+
+
 async def test_a_new_process_is_compared_before_it_gets_a_call(world: World) -> None:
     world.server("files", tools={"read": {}, "end": {"does": {"ends": True}}})
     async with served(world) as client:

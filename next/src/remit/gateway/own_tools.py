@@ -29,6 +29,7 @@ from remit.decision import (
     is_builtin,
     near_names,
     served_name,
+    with_bare_name,
 )
 from remit.gateway.live_lists import Resolved
 from remit.gateway.refusals import ASK_THE_USER, clean_reason, failure, next_step, reason_of, refusal
@@ -221,7 +222,8 @@ def why(resolved: Resolved, name: str, registry: Registry) -> Answer:
     """Explain why a tool is available, or is not."""
     published, target = resolved
     catalog = published.served.catalog
-    context = catalog.with_answers(registry.snapshot(catalog))
+    snapshot = registry.snapshot(catalog)
+    context = catalog.with_answers(snapshot)
     if target is not None and target.decision.gate is not Gate.SCOPE:
         visible = [(entry.name, entry.tool) for entry in published.visible]
         is_visible = target.decision.verdict is Verdict.VISIBLE
@@ -233,7 +235,13 @@ def why(resolved: Resolved, name: str, registry: Registry) -> Answer:
         return _told(target.name, target.decision, gates, ASK_THE_USER if obstacle else step, obstacle)
     advice = advise(published, name)
     if advice.row is None:
-        return failure(f"{advice.problem}: {name}", advice.text)
+        here = [item for item in published.listed if item.decision.gate is not Gate.SCOPE]
+        full = with_bare_name(name, (item for item in here if item.tool.client == context.client))
+        if len(full) == 1:
+            target = published.served.target(full[0], lambda tool: catalog.decide(tool, snapshot))
+            return why(Resolved(published, target), full[0], registry)
+        named = " or ".join(f"`{one_line(other, _LONGEST_SHOWN)}`" for other in full[:_MOST_NAMED])
+        return failure(f"{advice.problem}: {name}", f"ask about {named}" if named else advice.text)
     tool, decision = advice.row
     if _is_clients_own(tool):
         tool, context = _as_for_person(tool), context._replace(face=Face.GUARDED)
