@@ -169,3 +169,17 @@ def test_the_client_is_the_named_one_or_the_one_on_this_machine(remit: CommandLi
     assert remit("tools", "--json").json["client"] == "claude-code"
     (remit.home / ".claude").rmdir()
     assert remit("tools", "--json").json["client"] == "cursor"
+
+
+def test_remits_own_server_is_never_asked_and_its_tools_are_known(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "status"), remit={"command": "remit", "args": ["serve"]})
+    remit("memory", "on", "--yes")
+    row = next(line for line in remit("tools").lines if line.startswith("  remit-memory"))
+
+    assert "?" not in row
+    refreshed = remit("tools", "--refresh")
+    assert (refreshed.code, refreshed.err) == (0, "")
+    assert "remit-memory" not in remit().out.partition("Waiting")[2]
+    assert remit.starts("git") == 1
+    remit("tools", "remit-memory", "--refresh")
+    assert remit.starts("git") == 1

@@ -18,6 +18,7 @@ from remit.decision import (
     Face,
     Gate,
     Kind,
+    Status,
     Tool,
     ToolDecision,
     client_title,
@@ -148,14 +149,36 @@ def ask_servers(
             render.note(f"warning: `{listing.tool.server}`: {listing.failure}")
 
 
+def keep_own_lists(registry: "Registry", context: Context) -> None:
+    """Store the tools of Remit's own servers, which are known without asking."""
+    new = [
+        tool
+        for tool, decision in registry.tools(context)
+        if tool.kind is Kind.MCP_SERVER and tool.source == REMIT
+        if tool.listed_at is None and decision.is_available
+    ]
+    if not new:
+        return
+    from remit.memory import offer  # loads pydantic, which takes 120 ms
+    from remit.trust import PreparedList
+
+    catalog, store = registry.catalog(context), registry.store
+    for tool in new:
+        prepared = PreparedList(catalog.declarations[tool.key].declaration, offer())
+        prepared.inspect(store.listings.known(prepared.declaration, prepared.digests, context.workspace))
+        prepared.keep(store, context.workspace, clock())
+
+
 def is_startable(tool: Tool) -> bool:
-    """Return whether a row is a server of the client, which Remit could start."""
-    return tool.kind is Kind.MCP_SERVER and tool.source != REMIT and tool.agent is None
+    """Return whether a row is a server of the client, which Remit could start; no gateway of Remit is."""
+    is_own = tool.source == REMIT or tool.status in (Status.ITSELF, Status.NESTED)
+    return tool.kind is Kind.MCP_SERVER and not is_own and tool.agent is None
 
 
 def read_overview(registry: "Registry", here: Here) -> Overview:
     """Collect the facts; start nothing."""
     context = here.context(registry)
+    keep_own_lists(registry, context)
     listed = registry.tools(context)
     catalog = registry.catalog(context)
     summary = summarize(listed, context)

@@ -17,6 +17,8 @@ from remit.cli.overview import (
     counted,
     first_texts,
     heading,
+    is_startable,
+    keep_own_lists,
     name_of,
     nothing_available,
     offered_line,
@@ -94,8 +96,9 @@ def tools(
     order = SortKey(sort) if sort else SortKey.TOKENS
     with open_registry() as registry:
         context = here.context(registry)
-        if refresh:
-            ask_servers(registry, context, _servers(name, registry, context))
+        if refresh and (labels := _servers(name, registry, context)):
+            ask_servers(registry, context, labels)
+        keep_own_lists(registry, context)
         if as_json:
             context = context._replace(snapshot=registry.states.snapshot(context))
         known = registry.tools(context)
@@ -313,7 +316,7 @@ def _servers(name: str | None, registry: "Registry", context: Context) -> list[s
     return [
         item.tool.server
         for item in known
-        if item.tool.kind is Kind.MCP_SERVER and item.tool.server and item.decision.is_available
+        if is_startable(item.tool) and item.tool.server and item.decision.is_available
     ]
 
 
