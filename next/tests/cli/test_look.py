@@ -183,3 +183,15 @@ def test_remits_own_server_is_never_asked_and_its_tools_are_known(remit: Command
     assert remit.starts("git") == 1
     remit("tools", "remit-memory", "--refresh")
     assert remit.starts("git") == 1
+
+
+def test_a_server_that_is_not_trusted_waits_for_trust_and_is_not_asked_again(remit: CommandLine) -> None:
+    remit.shared(remit.shop, notes=STDIO)
+    remit.write(remit.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
+    shown = remit().out
+
+    assert "not trusted: `notes`: remit trust" in shown
+    assert "not asked yet" not in shown
+    assert remit("--json").json["next"]["command"] == "remit trust"
+    assert remit("tools").lines[-1].startswith("next: `remit trust`")
+    assert "trust it: `remit trust notes`" in remit("tools", "--refresh").err

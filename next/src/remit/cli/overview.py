@@ -147,6 +147,8 @@ def ask_servers(
     for listing in listings:
         if listing.failure is not None:
             render.note(f"warning: `{listing.tool.server}`: {listing.failure}")
+            if listing.offer is None and listing.decision.unlock is not None:
+                render.note(f"hint: {listing.decision.unlock}")
 
 
 def keep_own_lists(registry: "Registry", context: Context) -> None:
@@ -186,7 +188,12 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     groups = group_tools(
         [item for item in listed if context.client in (None, item.tool.client)], costs=cost.by_server
     )
-    servers = [tool for tool, decision in listed if decision.is_available and is_startable(tool)]
+    servers = [
+        tool
+        for tool, decision in listed
+        if decision.is_available and is_startable(tool) and tool.listed_at is None
+    ]
+    untrusted = [tool for tool in servers if tool.is_trusted is False]  # the client alone starts them
     hidden = {group.cause: group.items for group in summary.hidden}
     return Overview(
         context=context,
@@ -196,10 +203,12 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
         hidden=summary.hidden_count,
         cost=cost,
         offered=still_offered(listed, catalog.context),
-        unlisted=[name_of(tool) for tool in servers if tool.listed_at is None and tool.failure is None],
-        failed=[name_of(tool) for tool in servers if tool.listed_at is None and tool.failure is not None],
+        unlisted=[name_of(tool) for tool in servers if tool.failure is None and tool not in untrusted],
+        failed=[name_of(tool) for tool in servers if tool.failure is not None and tool not in untrusted],
         pending=[name_of(item.tool) for item in hidden.get("pending", ())],
-        untrusted=[name_of(item.tool) for item in hidden.get("untrusted", ())],
+        untrusted=[
+            name_of(tool) for tool in (*(item.tool for item in hidden.get("untrusted", ())), *untrusted)
+        ],
         unaccepted=[name_of(item.tool) for item in hidden.get(Gate.DEFINITION, ())],
         invalid=catalog.configuration.invalid,
         problems=len(registry.problems(context)),

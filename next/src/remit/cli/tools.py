@@ -150,12 +150,14 @@ def tools_lines(listing: Listing, order: SortKey = SortKey.TOKENS) -> Iterator[L
         yield f"  and {plural(len(more), 'more server')} with {count}: `remit tools --all`"
     yield ""
     yield from _totals(listing)
-    if all(group.is_known for group in servers):
-        yield (
-            ("next: `remit tools NAME` lists the tools of a server, `remit why NAME` explains one", "dim"),
-        )
+    unknown = [group.first for group in servers if not group.is_known and is_startable(group.first)]
+    if any(server.is_trusted is not False for server in unknown):
+        step = "`remit tools --refresh` asks the servers for their tools"
+    elif unknown:
+        step = "`remit trust` shows what the servers run that are not trusted, and asks"
     else:
-        yield (("next: `remit tools --refresh` asks the servers for their tools", "dim"),)
+        step = "`remit tools NAME` lists the tools of a server, `remit why NAME` explains one"
+    yield ((f"next: {step}", "dim"),)
 
 
 def all_lines(listing: Listing, order: SortKey) -> Iterator[Line]:
