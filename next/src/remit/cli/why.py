@@ -45,7 +45,7 @@ from remit.errors import ToolError
 from remit.text import one_line, plural
 
 if TYPE_CHECKING:
-    from remit.catalog import Catalog, Elsewhere, Explanation, Registry
+    from remit.catalog import Catalog, Elsewhere, Explanation, Registry, UnaskedServer
     from remit.decision import Key, Project, Rating
     from remit.upstream import Obstacle
 
@@ -92,9 +92,6 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
         if details:
             rating = None if explained.tool is None else judging.rules.rate(explained.tool).rating
             render.out(detail_lines(explained, context, lines, rating))
-        elif explained.suggestions:
-            names = " or ".join(f"`{other}`" for other in explained.suggestions)
-            render.note(f"hint: did you mean {names}?")
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
 
@@ -149,6 +146,8 @@ def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> I
     decision, tool = explained.decision, explained.tool
     if tool is None:
         yield ((f"{explained.name}: ", "title"), (_unknown_reason(explained), ""))
+        if explained.suggestions:
+            yield f"did you mean {' or '.join(f'`{other}`' for other in explained.suggestions)}?"
         yield from _unasked_lines(explained)
     else:
         style = "bad" if decision.verdict is Verdict.HIDDEN else "title"
@@ -200,14 +199,14 @@ def _not_enforced(context: Context) -> str:
 def _unknown_reason(explained: "Explanation") -> str:
     if explained.decision.detail:
         return explained.decision.detail
-    if any(item.can_be_asked and _may_own(explained.name, item.server) for item in explained.unasked):
+    if any(item.can_be_asked for item in _may_have(explained)):
         return "no server listed here has it, and some were not asked yet"
     return "not known here"
 
 
 def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
-    """Name the servers that may have an unknown tool: of a full name, only those that it could belong to."""
-    servers = [item for item in explained.unasked if _may_own(explained.name, item.server)]
+    """Name the servers that may have an unknown tool."""
+    servers = _may_have(explained)
     for item in servers[:_MOST]:
         step = f": {item.step}" if item.step else ""
         yield f"  the tools of `{item.label}` are not known ({item.reason}){step}"
@@ -215,8 +214,13 @@ def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
         yield f"  and {plural(len(servers) - _MOST, 'more server')}: `remit tools --all`"
 
 
-def _may_own(name: str, server: Tool) -> bool:
-    return not name.startswith(MCP) or any(is_covered(form, server.name) for form in spellings(name))
+def _may_have(explained: "Explanation") -> "Sequence[UnaskedServer]":
+    """Select the servers that an unknown tool could be of: a misspelled or slashed name is none of theirs."""
+    name = explained.name
+    if name.startswith(MCP):
+        forms = spellings(name)
+        return [item for item in explained.unasked if any(is_covered(f, item.server.name) for f in forms)]
+    return () if explained.suggestions or name.startswith("/") else explained.unasked
 
 
 def _assumption(explained: "Explanation", server: str) -> str:
