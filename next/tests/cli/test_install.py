@@ -182,6 +182,14 @@ def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_
     assert shop("why", "db").out.startswith("mcp__db__*: visible")
 
 
+def test_uninstall_where_remit_is_not_installed_does_nothing_and_exits_with_1(shop: Installed) -> None:
+    before = shop.files()
+    done = shop("uninstall", "codex", "--yes")
+
+    assert (done.code, done.out) == (1, "Remit is not installed in Codex.\n")
+    assert shop.files() == before
+
+
 def test_uninstall_needs_no_store_and_no_other_record(shop: Installed) -> None:
     before = settings(shop)
     shop("install", "claude-code", "--yes")

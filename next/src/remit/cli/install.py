@@ -380,6 +380,9 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     """
     installer = open_installer(is_managed=managed)
     name = _only_installed(installer, managed) if client is None else installer.client(client)
+    if not os.path.exists(record_path(name, this_machine(), is_managed=managed)):
+        render.out(f"Remit is not installed in {installer.title(name)}.")
+        sys.exit(NOTHING_DONE)
     plan = installer.plan_removal(name)
     if dry_run:
         render.paged(diff_lines([change for change in plan.changes if change.is_change]))
