@@ -85,7 +85,12 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
         render.data(answers.explanation(explained, lines, obstacle, allow_step(explained), catalog))
     else:
         render.problems(problems, lambda path: shorten(path, context))
-        render.out(why_lines(explained, obstacle))
+        head, *others = why_lines(explained, obstacle)
+        render.out([head])
+        if explained.suggestions:
+            names = " or ".join(f"`{other}`" for other in explained.suggestions)
+            render.note(f"hint: did you mean {names}?")
+        render.out(others)
         render.out(elsewhere_lines(explained.elsewhere, copies, context))
         if offered and not explained.decision.is_available:
             render.out(_not_enforced(context))
@@ -146,8 +151,6 @@ def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> I
     decision, tool = explained.decision, explained.tool
     if tool is None:
         yield ((f"{explained.name}: ", "title"), (_unknown_reason(explained), ""))
-        if explained.suggestions:
-            yield f"did you mean {' or '.join(f'`{other}`' for other in explained.suggestions)}?"
         yield from _unasked_lines(explained)
     else:
         style = "bad" if decision.verdict is Verdict.HIDDEN else "title"
@@ -159,16 +162,19 @@ def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> I
         if explained.is_assumed:
             yield _assumption(explained, tool.server or tool.name)
     if step := _step(explained, obstacle):
-        yield f"to change it: {step}"
+        yield step
 
 
 def _step(explained: "Explanation", obstacle: "Obstacle | None") -> str | None:
     """Say what would change the decision, let the server start, or keep the client from asking."""
     tool, decision = explained.tool, explained.decision
     if obstacle is not None and obstacle.fix is not None:
-        return obstacle.fix
-    if decision.unlock is not None or tool is None:
-        return decision.unlock
+        return f"to change it: {obstacle.fix}"
+    if decision.unlock is not None:
+        is_asked = decision.verdict is Verdict.ASK and not decision.by_client
+        return f"{'next' if is_asked else 'to change it'}: {decision.unlock}"
+    if tool is None:
+        return None
     if allow := allow_step(explained):
         return f"{client_title(tool.client)} asks before each call; to allow it, {allow}"
     if tool.is_trusted is False and decision.is_available:
