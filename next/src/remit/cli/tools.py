@@ -215,7 +215,7 @@ def _shown_reason(item: ToolDecision, context: Context) -> str:
     winner = tool.shadowed_by
     if winner is not None and decision.gate == "precedence":
         return f"{winner.scope}, {shorten(winner.source, context)} counts"
-    return f"{decision.gate}: {decision.full_reason}"
+    return decision.full_reason
 
 
 def _groups(listing: Listing, order: SortKey) -> GroupedTools:
@@ -295,11 +295,11 @@ def _mark(item: ToolDecision) -> str:
 def _by_reason(hidden: Sequence[ToolDecision]) -> Iterator[Line]:
     """Name hidden tools below their reason."""
 
-    def reason(item: ToolDecision) -> tuple[str, str]:
-        return str(item.decision.gate), item.decision.full_reason
+    def reason(item: ToolDecision) -> str:
+        return item.decision.full_reason
 
-    for (gate, why), items in groupby(sorted(hidden, key=reason), key=reason):
-        yield (("  ", ""), (f"hidden ({gate}): {why}", "bad"))
+    for why, items in groupby(sorted(hidden, key=reason), key=reason):
+        yield (("  ", ""), (f"hidden: {why}", "bad"))
         yield f"    {', '.join(sorted(item.tool.name for item in items))}"
 
 
