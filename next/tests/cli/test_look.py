@@ -205,3 +205,22 @@ def test_a_misspelled_name_is_not_blamed_on_servers_that_were_never_asked(remit:
     assert "`files`" not in remit("why", "/tidy").out
     assert "`files`" not in remit("why", "mcp__wiki__read").out
     assert "`files`" in remit("why", "convert_units").out
+
+
+def test_nothing_needs_changing_where_a_tool_only_asks(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "push"))
+    remit("tools", "git", "--refresh")
+    remit("ask", "git")
+    lines = remit("why", "mcp__git__push").lines
+
+    assert lines[0].startswith("mcp__git__push: ask")
+    assert lines[1] == "next: call it, then answer with `remit approve`"
+
+
+def test_a_hidden_tool_has_its_reason_without_the_name_of_the_check(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "push"))
+    remit("tools", "git", "--refresh")
+    remit("disable", "mcp__git__push")
+
+    assert "hidden: disabled in ~" in remit("tools", "git", "--all").out
+    assert "policy: " not in remit("tools", "--all").out
