@@ -224,3 +224,17 @@ def test_what_the_lock_does_not_have_is_held(world: World) -> None:
     held = world.listed()["mcp__git__*"].tool.held
     assert held is not None
     assert held.reason == "it is not in `remit.lock`"
+
+
+def test_the_states_that_conditions_count_are_read_without_another_rule_that_names_them(world: World) -> None:
+    world.servers("clock")
+    world.lists("clock", "now")
+    world.shared(
+        '[states.parcels]\nglob = "parcels/*.json"\n'
+        '[tools."mcp__clock__now"]\nwhen = "entities.parcels > 1"\n'
+    )
+    folder = world.shop / "parcels"
+    folder.mkdir()
+    for name in ("a.json", "b.json"):
+        (folder / name).touch()
+    assert "mcp__clock__now" in world.visible()

@@ -374,6 +374,18 @@ def test_a_projects_settings_that_git_tracks_are_refused(home: Home) -> None:
     assert path.read_text() == "{}\n"
 
 
+def test_no_rules_are_written_behind_a_link_of_the_repository(home: Home) -> None:
+    victim = home.write("blog/.claude/keep.txt", "").parent
+    link = home.shop / ".claude"
+    if link.exists():
+        link.rename(home.shop / "old")
+    link.symlink_to(victim)
+    home.installer().install(CODE, FULL, NOTHING)
+    with pytest.raises(InstallError, match="is a link"):
+        home.installer().refresh(CODE, RULES, home.project)
+    assert [path.name for path in victim.iterdir()] == ["keep.txt"]
+
+
 @pytest.mark.parametrize("is_repaired", [False, True])
 def test_an_old_record_is_taken_back_to_the_byte(home: Home, is_repaired: bool) -> None:
     before = home.files()

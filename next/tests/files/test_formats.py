@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable
 
 import pytest
@@ -249,3 +250,10 @@ def test_contents_are_the_same_only_with_the_same_types() -> None:
     for one, other in ((True, 1), (1, 1.0), ([], {}), ([1], [1, 1]), ({"a": 1}, {"b": 1}), (None, False)):
         assert not is_same({"x": one}, {"x": other})
     assert is_same([float("nan")], [float("nan")])
+
+
+@pytest.mark.parametrize("text", ["# " + '\\"' * 120_000, "# " + "'" * 240_000])
+def test_quotes_without_an_end_take_linear_time(text: str) -> None:
+    started = time.process_time()
+    assert parse_toml(text) == {}
+    assert time.process_time() - started < 5

@@ -132,7 +132,14 @@ class Catalog:
             for part in (rule.condition, rule.call, rule.approval)
             if not isinstance(part, bool | None)
         ]
-        return frozenset(name for part in conditions for name in part.mentions.states)
+        mentions = [part.mentions for part in conditions]
+        counted = {
+            path[1]
+            for mentioned in mentions
+            for path in mentioned.variables
+            if path[0] == "entities" and path[1:]
+        }
+        return frozenset(counted.union(*(mentioned.states for mentioned in mentions)))
 
     @cached_property
     def needs_snapshot(self) -> bool:

@@ -33,7 +33,17 @@ from remit.decision import (
     server_name,
 )
 from remit.errors import InstallError
-from remit.files import ANYWHERE, Edit, FileError, Format, Machine, is_tracked, parse_json, read_text
+from remit.files import (
+    ANYWHERE,
+    Edit,
+    FileError,
+    Format,
+    Machine,
+    is_tracked,
+    link_in_checkout,
+    parse_json,
+    read_text,
+)
 from remit.secrets import may_be_secret
 from remit.text import as_list, as_object
 
@@ -104,9 +114,14 @@ def project_edits(wanted: Wanted, project: Project) -> list[TargetFile]:
     """Return the user's own settings in a project, with the copies of the project's rules.
 
     Raises:
-        InstallError: git tracks the file, so it is the repository's.
+        InstallError: git tracks the file or a link leads to it, so it is the repository's.
     """
     path, rules = project_settings(project), copies(wanted)
+    if rules and (link := link_in_checkout(path, project.path)) is not None:
+        raise InstallError(
+            f"{link} is a link, so Remit does not write your rules behind it",
+            hint=f"remove the link, or make {path} a file of its own",
+        )
     if rules and is_tracked(path):
         raise InstallError(
             f"git tracks {path}, so Remit does not write your rules into it",

@@ -226,7 +226,7 @@ def _quoted_header(text: str, place: str) -> str:
     return f'quote it: `[{header[1]}."{header[2]}"]`' if header else ""
 
 
-_BARE_HEADER = r"\s*\[([a-z]+)\.([\w.:/-]*\*[\w.:/*-]*)\]"  # a pattern as a bare key
+_BARE_HEADER = r"(?m)^[ \t]*+\[([a-z]+)\.([\w.:/-]*\*[\w.:/*-]*)\]"  # a pattern as a bare key
 
 
 def named_patterns(text: str) -> dict[str, int]:

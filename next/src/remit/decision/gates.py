@@ -10,7 +10,7 @@ from remit.decision.danger import Danger, Rating
 from remit.decision.names import CLIENT_TITLES, REMIT, full_label
 from remit.decision.permissions import ClientPermissions, PermissionRule
 from remit.decision.rules import Mode, NextStep, ToolDanger, ToolRule
-from remit.decision.scopes import Kind, Scope, in_scope
+from remit.decision.scopes import Kind, Scope, in_scope, is_at_or_below
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Authority, Origin, Status, Tool, is_builtin, is_demoted
 
@@ -188,7 +188,8 @@ def policy(tool: Tool, context: Context) -> Decision:
     if refusal is not None:
         origin = refusal.origin
         if origin.key.startswith("tools.") and origin.key.endswith(".ai_enabled"):
-            unlock = f"run `remit enable {shlex.quote(tool.name)}`"
+            shared = " --shared" if is_at_or_below(origin.path, context.workspace.checkout) else ""
+            unlock = f"run `remit enable {shlex.quote(tool.name)}{shared}`"
             detail = f"disabled in {context.reads(origin._replace(key=''))}"
         else:
             unlock = f"{refusal.unlock} {context.reads(origin)}"

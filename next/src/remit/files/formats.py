@@ -28,7 +28,8 @@ _VISIBLE = re.compile(r"[^\r\n]")
 _TRAILING_COMMA = re.compile(r"((?:\A|[^\s\[{,])\s*),(?=\s*[\]}])")  # after a value
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')"
+# A quoted key without its end is read once, not again from each of its characters.
+_KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"?|'[^'\n]*+'?)"
 _DOTTED_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY})*+")
 _MARK = r"(?:'[^\w\s']{1,3}'|\"'{1,3}\")"  # of the syntax, in a parser's message
 _QUOTED = re.compile(  # parts of the file in a parser's message, except the marks that it expects

@@ -25,8 +25,8 @@ from remit.files.reading import FileError
 
 _MOST_POSITIONS = 5000
 
-_KEY = r"[A-Za-z0-9_-]+|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'"
-_KEY_PATH = re.compile(rf"(?:{_KEY})(?:[ \t]*\.[ \t]*(?:{_KEY}))*")
+_KEY = r"[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"?|'[^'\n]*+'?"  # without its end it is read once
+_KEY_PATH = re.compile(rf"(?:{_KEY})(?:[ \t]*+\.[ \t]*+(?:{_KEY}))*+")
 _ONE_KEY = re.compile(_KEY)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(

@@ -136,7 +136,7 @@ def gateway_lines(gateways: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
 
 def _numbers(item: Mapping[str, Any]) -> Iterator[str]:
     for name in ("calls", "errors", "p50_ms", "p95_ms"):
-        yield "" if item[name] is None else f"{item[name]:g}"
+        yield "" if item.get(name) is None else f"{item[name]:g}"
 
 
 def _show_rules(

@@ -69,18 +69,19 @@ def _mistake(problem: Problem, severity: Severity, check: str) -> Finding:
 
 
 def ignored_servers(setup: ClientSetup) -> Iterator[Finding]:
-    """Find servers that the client ignores, unless it has one of the same name."""
-    declared = {item.declaration.server for item in setup.servers}
+    """Find servers in files where the client reads none, with the file that counts instead."""
+    sources = {item.declaration.server: item.declaration.source for item in setup.servers}
     for item, instead in setup.reading.ignored:
-        if item.server not in declared:
-            yield about(
-                item,
-                Severity.WARNING,
-                "ignored",
-                place="mcpServers",
-                reason=f"does nothing: {item.client} reads no servers from this file",
-                fix=add_command(item) or f"move it to {shorten(instead, setup.context)}",
-            )
+        counting = sources.get(item.server)
+        also = "" if counting is None else f"; `{item.server}` of {shorten(counting, setup.context)} counts"
+        yield about(
+            item,
+            Severity.WARNING,
+            "ignored",
+            place="mcpServers",
+            reason=f"does nothing: {item.client} reads no servers from this file{also}",
+            fix=add_command(item) or f"move it to {shorten(instead, setup.context)}",
+        )
 
 
 def missing_servers(setup: ClientSetup) -> Iterator[Finding]:
