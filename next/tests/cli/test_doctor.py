@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from remit.cli.doctor.command import gateways_in
 from remit.clients import Installer, InstallLevel, Wanted, environment_of
 from remit.files import Machine
@@ -76,12 +78,12 @@ def test_an_entrys_variables_count_for_its_own_arguments(remit: CommandLine) -> 
     assert "`OWN`" not in finding["reason"]
 
 
-def _install(remit: CommandLine) -> None:
+def _install(remit: CommandLine, program: str = "/bin/true") -> None:
     """Install, as far as a diagnosis looks."""
     machine = Machine(str(remit.home), {"PATH": "/usr/bin:/bin"}, "linux", str(remit.root / "system"))
     data = str(remit.home / ".local/share/remit")
     environment = environment_of(str(remit.home), data, str(remit.home / ".config/remit/remit.toml"), {})
-    installer = Installer(machine, lambda: ["/bin/true"], environment, clock=lambda: 1)
+    installer = Installer(machine, lambda: [program], environment, clock=lambda: 1)
     installer.install("claude-code", InstallLevel.FULL, Wanted())
 
 
@@ -185,6 +187,23 @@ def test_what_weakens_an_install_is_an_error_with_its_fix(remit: CommandLine) ->
     assert "Remit's hooks are off here" in reasons
     assert "Remit is not loaded here" in reasons
     assert remit("doctor").code == 1
+
+
+def test_an_install_whose_environment_is_gone_is_named_with_what_starts_it(
+    remit: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = remit.write(remit.root / "venv/bin/python", "")
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.executable", str(path))  # which hooks start
+        _install(remit, str(path))
+    assert checks(remit) == []
+    path.unlink()
+    gone = [item for item in findings(remit) if f"{path}, which does not exist" in item["reason"]]
+
+    assert {(item["severity"], item["source"]) for item in gone} == {
+        ("error", str(remit.home / ".claude.json")),
+        ("error", str(remit.home / ".claude/settings.json")),
+    }
 
 
 def test_an_agent_learns_of_the_gateways_of_its_project_only() -> None:

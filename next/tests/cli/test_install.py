@@ -117,7 +117,7 @@ def test_three_levels(shop: Installed) -> None:
 def test_rules_that_change_are_copied_into_the_clients_own_settings(shop: Installed) -> None:
     shop.write(shop.home / ".claude/skills/polish/SKILL.md", SKILL.format("polish"))
     shop("install", "claude-code", "--yes")
-    assert shop("disable", "git").err.startswith("Claude Code's own settings follow.")
+    assert shop("disable", "git").err.startswith("Changed Claude Code's own settings, too.")
     assert "mcp__git__*" in copies(shop)["permissions"]["deny"]
     shop("disable", "polish")
     assert copies(shop)["skillOverrides"] == {"polish": "off"}
@@ -132,6 +132,15 @@ def test_rules_that_change_are_copied_into_the_clients_own_settings(shop: Instal
 
 def _before_calls(shop: Installed) -> list[str]:
     return [group["matcher"] for group in settings(shop)["hooks"]["PreToolUse"]]
+
+
+def test_remit_itself_is_not_disabled_by_a_rule_that_does_nothing(shop: Installed) -> None:
+    shop("install", "claude-code", "--yes")
+    refused = shop("disable", "remit")
+
+    assert refused.code == 2
+    assert "`remit uninstall claude-code` removes it" in refused.err
+    assert shop("disable", "git").code == 0
 
 
 def test_a_rule_for_all_projects_is_copied_into_the_users_settings(shop: Installed) -> None:
@@ -180,6 +189,14 @@ def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_
     assert "Trust `db`, so Remit may start it as shown?" in asked.out
     assert "trusted: db" in asked.out
     assert shop("why", "db").out.startswith("mcp__db__*: visible")
+
+
+def test_uninstall_where_remit_is_not_installed_does_nothing_and_exits_with_1(shop: Installed) -> None:
+    before = shop.files()
+    done = shop("uninstall", "codex", "--yes")
+
+    assert (done.code, done.err) == (1, "error: Remit is not installed in Codex\n")
+    assert shop.files() == before
 
 
 def test_uninstall_needs_no_store_and_no_other_record(shop: Installed) -> None:

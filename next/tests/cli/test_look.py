@@ -169,3 +169,58 @@ def test_the_client_is_the_named_one_or_the_one_on_this_machine(remit: CommandLi
     assert remit("tools", "--json").json["client"] == "claude-code"
     (remit.home / ".claude").rmdir()
     assert remit("tools", "--json").json["client"] == "cursor"
+
+
+def test_remits_own_server_is_never_asked_and_its_tools_are_known(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "status"), remit={"command": "remit", "args": ["serve"]})
+    remit("memory", "on", "--yes")
+    row = next(line for line in remit("tools").lines if line.startswith("  remit-memory"))
+
+    assert "?" not in row
+    refreshed = remit("tools", "--refresh")
+    assert (refreshed.code, refreshed.err) == (0, "")
+    assert "remit-memory" not in remit().out.partition("Waiting")[2]
+    assert remit.starts("git") == 1
+    remit("tools", "remit-memory", "--refresh")
+    assert remit.starts("git") == 1
+
+
+def test_a_server_that_is_not_trusted_waits_for_trust_and_is_not_asked_again(remit: CommandLine) -> None:
+    remit.shared(remit.shop, notes=STDIO)
+    remit.write(remit.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
+    shown = remit().out
+
+    assert "not trusted: `notes`: remit trust" in shown
+    assert "not asked yet" not in shown
+    assert remit("--json").json["next"]["command"] == "remit trust"
+    assert remit("tools").lines[-1].startswith("next: `remit trust`")
+    assert "trust it: `remit trust notes`" in remit("tools", "--refresh").err
+
+
+def test_a_misspelled_name_is_not_blamed_on_servers_that_were_never_asked(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "git_status"), files=STDIO)
+    remit("tools", "git", "--refresh")
+
+    assert remit("why", "git_statsu").lines == ["git_statsu: not known here"]
+    assert "`files`" not in remit("why", "/tidy").out
+    assert "`files`" not in remit("why", "mcp__wiki__read").out
+    assert "`files`" in remit("why", "convert_units").out
+
+
+def test_nothing_needs_changing_where_a_tool_only_asks(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "push"))
+    remit("tools", "git", "--refresh")
+    remit("ask", "git")
+    lines = remit("why", "mcp__git__push").lines
+
+    assert lines[0].startswith("mcp__git__push: ask")
+    assert lines[1] == "next: call it, then answer with `remit approve`"
+
+
+def test_a_hidden_tool_has_its_reason_without_the_name_of_the_check(remit: CommandLine) -> None:
+    remit.mine(git=remit.recorded("git", "push"))
+    remit("tools", "git", "--refresh")
+    remit("disable", "mcp__git__push")
+
+    assert "hidden: disabled in ~" in remit("tools", "git", "--all").out
+    assert "policy: " not in remit("tools", "--all").out

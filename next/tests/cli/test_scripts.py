@@ -1,6 +1,7 @@
 """`memory`, `names`, `forget`, `completion` and `hook`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from remit.files import locate
 from remit.memory import open_memory
 from remit.store import open_store
+from remit.text import rounded
 from support.command_line import CommandLine
 
 PROGRAM = '''
@@ -55,6 +57,20 @@ def test_memory_is_off_until_a_person_switches_it_on_for_a_project(remit: Comman
     assert remit("memory", "on", "--yes").out == "Memory is already on.\n"
     assert remit("memory", "off").out == "Memory is off here.\n"
     assert not [*(remit.home / ".config/remit/projects").iterdir()]
+
+
+def test_switching_memory_on_says_what_its_tools_cost(remit: CommandLine) -> None:
+    remit.mine(remit={"command": "remit", "args": ["serve"]})
+    remit.write(remit.shop / "remit.toml", "token_budget = 1234\n")
+    said = re.search(
+        r"take about ([\d,]+) tokens .* `token_budget` \(1,234\)", remit("memory", "on", "--yes").err
+    )
+    tools = [tool for tool in remit("tools", "remit-memory", "--json").json["tools"] if tool["tokens"]]
+
+    assert said is not None
+    assert int(said[1].replace(",", "")) == rounded(
+        sum(t["tokens"] for t in tools if t["kind"] == "mcp_tool")
+    )
 
 
 def test_off_counts_against_a_file_that_switches_memory_on_everywhere(remit: CommandLine) -> None:

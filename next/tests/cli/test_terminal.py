@@ -122,3 +122,10 @@ def test_a_command_runs_in_the_directory_that_is_named_before_or_after_it(remit:
 
 def test_an_unknown_command_names_the_nearest(remit: CommandLine) -> None:
     assert "Did you mean 'tools'" in remit("tols").err
+
+
+def test_all_errors_have_one_form(remit: CommandLine) -> None:
+    for words in (("tools", "--bogus"), ("toolz",), ("tools", "nothing"), ("uninstall", "codex", "--yes")):
+        shown = remit(*words).err
+        assert "\nerror: " in f"\n{shown}"
+        assert "Error:" not in shown

@@ -176,7 +176,9 @@ def main() -> NoReturn:
     except click.Abort:
         sys.exit(INTERRUPTED)
     except click.ClickException as failure:
-        failure.show()
+        if isinstance(failure, click.UsageError) and failure.ctx is not None:
+            render.note(failure.ctx.get_usage())
+        render.error(RemitError(failure.format_message()))
         sys.exit(FAILURE)
     except RemitError as failure:
         render.error(failure)

@@ -29,7 +29,7 @@ from remit.clients import (
 )
 from remit.config import data_directory, machine_path
 from remit.decision import Context, Status
-from remit.errors import InstallError, NotFoundError, PolicyError, StoreError
+from remit.errors import FileChangeError, InstallError, NotFoundError, PolicyError, StoreError
 from remit.files import differences, is_writable, this_machine
 from remit.secrets import HIDDEN, may_be_secret, redact_url
 from remit.trust import ServerTrust, grant
@@ -380,7 +380,12 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     """
     installer = open_installer(is_managed=managed)
     name = _only_installed(installer, managed) if client is None else installer.client(client)
-    plan = installer.plan_removal(name)
+    try:
+        plan = installer.plan_removal(name)
+    except FileChangeError:
+        raise
+    except InstallError as error:  # there is nothing to remove
+        raise NotFoundError(str(error)) from None
     if dry_run:
         render.paged(diff_lines([change for change in plan.changes if change.is_change]))
         return

@@ -1,5 +1,6 @@
 """`remit memory`: switches project memory on or off, and reads it."""
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ from remit.files import locate, this_machine
 from remit.text import moment
 
 if TYPE_CHECKING:
+    from remit.catalog import Registry
+    from remit.decision import Context
     from remit.memory import Memory
     from remit.store import Artifact, MemoryProject
 
@@ -68,7 +71,9 @@ def switch_on(*, directory: str, moved: str | None, yes: bool) -> None:
         is_on = registry.config.current(context.workspace).memory
         if not is_on:
             set_key(path, _KEY, value=True)
+        cost = _cost(registry, context)
     render.out("Memory is already on." if is_on else f"Memory is on here: {shorten(path, context)}")
+    render.note(cost)
     if moved is not None:
         from remit.decision import identify
 
@@ -76,6 +81,24 @@ def switch_on(*, directory: str, moved: str | None, yes: bool) -> None:
             projects = opened.take_over(identify(moved))
         render.out(f"Took over the memory of {', '.join(projects) or 'no project'}.")
     render.note("hint: `remit memory off` switches it off; what is stored stays until `remit memory delete`")
+
+
+def _cost(registry: "Registry", context: "Context") -> str:
+    """Say what memory's tools cost, and when more tools are found by search because of them."""
+    from remit.catalog import make_plan
+    from remit.memory import offer
+    from remit.text import definition_tokens, plural, rounded
+
+    tools = offer().tools
+    tokens = sum(
+        definition_tokens(tool.name, tool.description, json.dumps(json.loads(tool.raw)["inputSchema"]))
+        for tool in tools
+    )
+    budget = make_plan(registry.catalog(context).configuration).token_budget
+    return (
+        f"Its {plural(len(tools), 'tool')} take about {rounded(tokens):,} tokens per request, "
+        f"counted in `token_budget` ({budget:,}): above it, tools are found by search instead"
+    )
 
 
 @memory.command("off")

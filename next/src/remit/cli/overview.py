@@ -18,6 +18,7 @@ from remit.decision import (
     Face,
     Gate,
     Kind,
+    Status,
     Tool,
     ToolDecision,
     client_title,
@@ -146,16 +147,40 @@ def ask_servers(
     for listing in listings:
         if listing.failure is not None:
             render.note(f"warning: `{listing.tool.server}`: {listing.failure}")
+            if listing.offer is None and listing.decision.unlock is not None:
+                render.note(f"hint: {listing.decision.unlock}")
+
+
+def keep_own_lists(registry: "Registry", context: Context) -> None:
+    """Store the tools of Remit's own servers, which are known without asking."""
+    new = [
+        tool
+        for tool, decision in registry.tools(context)
+        if tool.kind is Kind.MCP_SERVER and tool.source == REMIT
+        if tool.listed_at is None and decision.is_available
+    ]
+    if not new:
+        return
+    from remit.memory import offer  # loads pydantic, which takes 120 ms
+    from remit.trust import PreparedList
+
+    catalog, store = registry.catalog(context), registry.store
+    for tool in new:
+        prepared = PreparedList(catalog.declarations[tool.key].declaration, offer())
+        prepared.inspect(store.listings.known(prepared.declaration, prepared.digests, context.workspace))
+        prepared.keep(store, context.workspace, clock())
 
 
 def is_startable(tool: Tool) -> bool:
-    """Return whether a row is a server of the client, which Remit could start."""
-    return tool.kind is Kind.MCP_SERVER and tool.source != REMIT and tool.agent is None
+    """Return whether a row is a server of the client, which Remit could start; no gateway of Remit is."""
+    is_own = tool.source == REMIT or tool.status in (Status.ITSELF, Status.NESTED)
+    return tool.kind is Kind.MCP_SERVER and not is_own and tool.agent is None
 
 
 def read_overview(registry: "Registry", here: Here) -> Overview:
     """Collect the facts; start nothing."""
     context = here.context(registry)
+    keep_own_lists(registry, context)
     listed = registry.tools(context)
     catalog = registry.catalog(context)
     summary = summarize(listed, context)
@@ -163,7 +188,12 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
     groups = group_tools(
         [item for item in listed if context.client in (None, item.tool.client)], costs=cost.by_server
     )
-    servers = [tool for tool, decision in listed if decision.is_available and is_startable(tool)]
+    servers = [
+        tool
+        for tool, decision in listed
+        if decision.is_available and is_startable(tool) and tool.listed_at is None
+    ]
+    untrusted = [tool for tool in servers if tool.is_trusted is False]  # the client alone starts them
     hidden = {group.cause: group.items for group in summary.hidden}
     return Overview(
         context=context,
@@ -173,10 +203,12 @@ def read_overview(registry: "Registry", here: Here) -> Overview:
         hidden=summary.hidden_count,
         cost=cost,
         offered=still_offered(listed, catalog.context),
-        unlisted=[name_of(tool) for tool in servers if tool.listed_at is None and tool.failure is None],
-        failed=[name_of(tool) for tool in servers if tool.listed_at is None and tool.failure is not None],
+        unlisted=[name_of(tool) for tool in servers if tool.failure is None and tool not in untrusted],
+        failed=[name_of(tool) for tool in servers if tool.failure is not None and tool not in untrusted],
         pending=[name_of(item.tool) for item in hidden.get("pending", ())],
-        untrusted=[name_of(item.tool) for item in hidden.get("untrusted", ())],
+        untrusted=[
+            name_of(tool) for tool in (*(item.tool for item in hidden.get("untrusted", ())), *untrusted)
+        ],
         unaccepted=[name_of(item.tool) for item in hidden.get(Gate.DEFINITION, ())],
         invalid=catalog.configuration.invalid,
         problems=len(registry.problems(context)),

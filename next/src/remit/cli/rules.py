@@ -33,6 +33,7 @@ from remit.decision import (
     Face,
     Gate,
     Kind,
+    Status,
     Tool,
     ToolDecision,
     Verdict,
@@ -106,6 +107,7 @@ def disable(*, names: Sequence[str], here: Here, everywhere: bool, shared: bool)
         context = here.context(registry)
         target = _target(context, everywhere=everywhere, shared=shared)
         subjects = [_find(name, registry, context) for name in names]
+        _refuse_itself(subjects)
         known = _patterns(target.path, _DISABLED)
         new = [subject.pattern for subject in subjects if subject.pattern not in known]
         _write(new, _DISABLED, target, f"remit disable {shlex.join(names)}")
@@ -226,6 +228,19 @@ def _find(name: str, registry: "Registry", context: Context) -> _Subject:
     return _Subject(name, pattern, tuple({item.tool.name: item.tool for item in covered}.values()))
 
 
+def _refuse_itself(subjects: Iterable[_Subject]) -> None:
+    """Refuse a rule about Remit's own gateway, which would do nothing.
+
+    Raises:
+        PolicyError: a subject is the gateway.
+    """
+    for subject in subjects:
+        for tool in subject.tools:
+            if tool.kind is Kind.MCP_SERVER and tool.status is Status.ITSELF and "*" not in subject.name:
+                hint = f"`remit uninstall {tool.client}` removes it"
+                raise PolicyError(f"`{subject.name}` is Remit itself, which no rule hides", hint=hint)
+
+
 def _covered(pattern: str, listed: Iterable[ToolDecision]) -> list[ToolDecision]:
     forms = tool_globs(pattern)
     return [item for item in listed if any(form.matches(item.tool.name) for form in forms)]
@@ -263,7 +278,7 @@ def follow(registry: "Registry", context: Context, *, everywhere: bool = True) -
     """Bring the copies of rules in the client's own files in step; of a state, those in the project."""
     try:
         if refresh_copies(registry, context, everywhere=everywhere):
-            render.note("Claude Code's own settings follow.")
+            render.note("Changed Claude Code's own settings, too.")
     except InstallError as error:
         render.warning(error)
 

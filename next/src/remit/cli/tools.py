@@ -17,6 +17,8 @@ from remit.cli.overview import (
     counted,
     first_texts,
     heading,
+    is_startable,
+    keep_own_lists,
     name_of,
     nothing_available,
     offered_line,
@@ -94,8 +96,9 @@ def tools(
     order = SortKey(sort) if sort else SortKey.TOKENS
     with open_registry() as registry:
         context = here.context(registry)
-        if refresh:
-            ask_servers(registry, context, _servers(name, registry, context))
+        if refresh and (labels := _servers(name, registry, context)):
+            ask_servers(registry, context, labels)
+        keep_own_lists(registry, context)
         if as_json:
             context = context._replace(snapshot=registry.states.snapshot(context))
         known = registry.tools(context)
@@ -147,12 +150,14 @@ def tools_lines(listing: Listing, order: SortKey = SortKey.TOKENS) -> Iterator[L
         yield f"  and {plural(len(more), 'more server')} with {count}: `remit tools --all`"
     yield ""
     yield from _totals(listing)
-    if all(group.is_known for group in servers):
-        yield (
-            ("next: `remit tools NAME` lists the tools of a server, `remit why NAME` explains one", "dim"),
-        )
+    unknown = [group.first for group in servers if not group.is_known and is_startable(group.first)]
+    if any(server.is_trusted is not False for server in unknown):
+        step = "`remit tools --refresh` asks the servers for their tools"
+    elif unknown:
+        step = "`remit trust` shows what the servers run that are not trusted, and asks"
     else:
-        yield (("next: `remit tools --refresh` asks the servers for their tools", "dim"),)
+        step = "`remit tools NAME` lists the tools of a server, `remit why NAME` explains one"
+    yield ((f"next: {step}", "dim"),)
 
 
 def all_lines(listing: Listing, order: SortKey) -> Iterator[Line]:
@@ -210,7 +215,7 @@ def _shown_reason(item: ToolDecision, context: Context) -> str:
     winner = tool.shadowed_by
     if winner is not None and decision.gate == "precedence":
         return f"{winner.scope}, {shorten(winner.source, context)} counts"
-    return f"{decision.gate}: {decision.full_reason}"
+    return decision.full_reason
 
 
 def _groups(listing: Listing, order: SortKey) -> GroupedTools:
@@ -290,11 +295,11 @@ def _mark(item: ToolDecision) -> str:
 def _by_reason(hidden: Sequence[ToolDecision]) -> Iterator[Line]:
     """Name hidden tools below their reason."""
 
-    def reason(item: ToolDecision) -> tuple[str, str]:
-        return str(item.decision.gate), item.decision.full_reason
+    def reason(item: ToolDecision) -> str:
+        return item.decision.full_reason
 
-    for (gate, why), items in groupby(sorted(hidden, key=reason), key=reason):
-        yield (("  ", ""), (f"hidden ({gate}): {why}", "bad"))
+    for why, items in groupby(sorted(hidden, key=reason), key=reason):
+        yield (("  ", ""), (f"hidden: {why}", "bad"))
         yield f"    {', '.join(sorted(item.tool.name for item in items))}"
 
 
@@ -313,7 +318,7 @@ def _servers(name: str | None, registry: "Registry", context: Context) -> list[s
     return [
         item.tool.server
         for item in known
-        if item.tool.kind is Kind.MCP_SERVER and item.tool.server and item.decision.is_available
+        if is_startable(item.tool) and item.tool.server and item.decision.is_available
     ]
 
 

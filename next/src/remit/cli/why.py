@@ -45,7 +45,7 @@ from remit.errors import ToolError
 from remit.text import one_line, plural
 
 if TYPE_CHECKING:
-    from remit.catalog import Catalog, Elsewhere, Explanation, Registry
+    from remit.catalog import Catalog, Elsewhere, Explanation, Registry, UnaskedServer
     from remit.decision import Key, Project, Rating
     from remit.upstream import Obstacle
 
@@ -85,16 +85,18 @@ def why(*, name: str, here: Here, details: bool, as_json: bool) -> None:
         render.data(answers.explanation(explained, lines, obstacle, allow_step(explained), catalog))
     else:
         render.problems(problems, lambda path: shorten(path, context))
-        render.out(why_lines(explained, obstacle))
+        head, *others = why_lines(explained, obstacle)
+        render.out([head])
+        if explained.suggestions:
+            names = " or ".join(f"`{other}`" for other in explained.suggestions)
+            render.note(f"hint: did you mean {names}?")
+        render.out(others)
         render.out(elsewhere_lines(explained.elsewhere, copies, context))
         if offered and not explained.decision.is_available:
             render.out(_not_enforced(context))
         if details:
             rating = None if explained.tool is None else judging.rules.rate(explained.tool).rating
             render.out(detail_lines(explained, context, lines, rating))
-        elif explained.suggestions:
-            names = " or ".join(f"`{other}`" for other in explained.suggestions)
-            render.note(f"hint: did you mean {names}?")
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
 
@@ -160,16 +162,19 @@ def why_lines(explained: "Explanation", obstacle: "Obstacle | None" = None) -> I
         if explained.is_assumed:
             yield _assumption(explained, tool.server or tool.name)
     if step := _step(explained, obstacle):
-        yield f"to change it: {step}"
+        yield step
 
 
 def _step(explained: "Explanation", obstacle: "Obstacle | None") -> str | None:
     """Say what would change the decision, let the server start, or keep the client from asking."""
     tool, decision = explained.tool, explained.decision
     if obstacle is not None and obstacle.fix is not None:
-        return obstacle.fix
-    if decision.unlock is not None or tool is None:
-        return decision.unlock
+        return f"to change it: {obstacle.fix}"
+    if decision.unlock is not None:
+        is_asked = decision.verdict is Verdict.ASK and not decision.by_client
+        return f"{'next' if is_asked else 'to change it'}: {decision.unlock}"
+    if tool is None:
+        return None
     if allow := allow_step(explained):
         return f"{client_title(tool.client)} asks before each call; to allow it, {allow}"
     if tool.is_trusted is False and decision.is_available:
@@ -200,14 +205,14 @@ def _not_enforced(context: Context) -> str:
 def _unknown_reason(explained: "Explanation") -> str:
     if explained.decision.detail:
         return explained.decision.detail
-    if any(item.can_be_asked and _may_own(explained.name, item.server) for item in explained.unasked):
+    if any(item.can_be_asked for item in _may_have(explained)):
         return "no server listed here has it, and some were not asked yet"
     return "not known here"
 
 
 def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
-    """Name the servers that may have an unknown tool: of a full name, only those that it could belong to."""
-    servers = [item for item in explained.unasked if _may_own(explained.name, item.server)]
+    """Name the servers that may have an unknown tool."""
+    servers = _may_have(explained)
     for item in servers[:_MOST]:
         step = f": {item.step}" if item.step else ""
         yield f"  the tools of `{item.label}` are not known ({item.reason}){step}"
@@ -215,8 +220,13 @@ def _unasked_lines(explained: "Explanation") -> Iterator[Line]:
         yield f"  and {plural(len(servers) - _MOST, 'more server')}: `remit tools --all`"
 
 
-def _may_own(name: str, server: Tool) -> bool:
-    return not name.startswith(MCP) or any(is_covered(form, server.name) for form in spellings(name))
+def _may_have(explained: "Explanation") -> "Sequence[UnaskedServer]":
+    """Select the servers that an unknown tool could be of: a misspelled or slashed name is none of theirs."""
+    name = explained.name
+    if name.startswith(MCP):
+        forms = spellings(name)
+        return [item for item in explained.unasked if any(is_covered(f, item.server.name) for f in forms)]
+    return () if explained.suggestions or name.startswith("/") else explained.unasked
 
 
 def _assumption(explained: "Explanation", server: str) -> str:

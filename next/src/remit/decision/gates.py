@@ -228,7 +228,7 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
 
 _AS_ACCEPTED = _passes(Gate.DEFINITION, "as accepted")
 _NOT_LISTED = _passes(Gate.DEFINITION, "not listed yet")
-_UNPINNED = _passes(Gate.DEFINITION, "no definition to compare")
+_UNPINNED = _passes(Gate.DEFINITION, "its definition is not known")
 
 
 def definition(tool: Tool, context: Context) -> Decision:

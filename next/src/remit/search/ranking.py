@@ -133,10 +133,12 @@ class Names:
         self._plain: dict[str, list[str]] = {}
         self._servers: dict[str, list[str]] = {}
         self._near: dict[tuple[int, str], list[str]] = {}
+        self._spelled: dict[str, str] = {}
         for tool in tools:
             for name in dict.fromkeys(_names(tool)):
                 self._exact.setdefault(name, []).append(tool.name)
                 self._plain.setdefault(_letters(name), []).append(tool.name)
+                self._spelled.setdefault(_letters(name), name)
             if tool.kind is Kind.MCP_SERVER and (words := _label_words(tool)):
                 self._servers.setdefault("".join(words), []).append(tool.name)
         for name in filter(_is_comparable, self._plain):
@@ -155,9 +157,11 @@ class Names:
         servers = (server for label in dict.fromkeys(labels) for server in self._servers.get(label, ()))
         if wanted and (same := [*self._plain.get(wanted, ()), *servers]):
             return dict.fromkeys(same, NameMatch.SAME_WORDS)
-        if not may_be_typo or not _is_comparable(wanted) or len(query.split()) != 1:  # a typo has one word
+        if not may_be_typo or not _is_comparable(wanted):
             return {}
         near = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
+        if len(query.split()) > 1:  # `get user` is no typo of `set_user`
+            near = (name for name in near if _is_misspelled(_words(query), _words(self._spelled[name])))
         return {tool: NameMatch.ONE_LETTER for name in near for tool in self._plain[name]}
 
     def _alike(self, wanted: str) -> Iterable[str]:
@@ -175,6 +179,18 @@ def is_one_letter_off(one: str, other: str) -> bool:
     end = min(_shared(shorter[::-1], longer[::-1]), len(shorter) - start)
     left, right = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
     return (len(left) <= 1 and len(right) <= 1) or (len(left) == 2 and left == right[::-1])
+
+
+def _is_misspelled(query: Sequence[str], name: Sequence[str]) -> bool:
+    """Return whether a query has the words of a name, one of them with a letter wrong."""
+    if len(query) != len(name):
+        return False
+    wrong = [pair for pair in zip(query, name, strict=True) if pair[0] != pair[1]]
+    return len(wrong) == 1 and all(len(word) >= _SHORTEST for word in wrong[0])
+
+
+def _words(name: str) -> list[str]:
+    return split(name).lower().split()
 
 
 def rank(
@@ -373,7 +389,7 @@ def _telling_words(query: str) -> list[str]:
 
 def _label_words(server: Tool) -> list[str]:
     """List the words of a server's name that tell it from others; all its words if none does."""
-    words = split(server.server or "").lower().split()
+    words = _words(server.server or "")
     return [word for word in words if word not in _GENERIC_WORDS] or words
 
 
@@ -383,7 +399,7 @@ def own_name(tool: Tool) -> str:
 
 
 def _own_words(tool: Tool) -> frozenset[str]:
-    return frozenset(split(own_name(tool)).lower().split())
+    return frozenset(_words(own_name(tool)))
 
 
 def _names(tool: Tool) -> list[str]:

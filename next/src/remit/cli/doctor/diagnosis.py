@@ -16,6 +16,7 @@ CHECKS: tuple[Callable[[ClientSetup], Iterable[Finding]], ...] = (
     entries.ignored_servers,
     entries.missing_servers,
     installation.weakened_protection,
+    installation.lost_programs,
     installation.allowed_shell,
     trust.pending_definitions,
     trust.differing_from_lock,

@@ -3,15 +3,17 @@
 A setup holds launches, which may contain secrets: it stays in memory, and no finding shows their values.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.clients import ClientReading, InstallLevel
+from remit.clients import ClientReading, InstallLevel, load_record, record_path
 from remit.decision import RUNS, Context, Declaration, Face, Key, Kind, Launch, Resolved, Scope, Tool
 from remit.errors import FileChangeError
 from remit.store import TrustedEntry
+from remit.text import as_list, as_object
 
 if TYPE_CHECKING:
     from remit.catalog import Registry
@@ -77,6 +79,9 @@ class ClientSetup:
     trusted: Mapping[Key, TrustedEntry] = field(default_factory=dict[Key, TrustedEntry])
     pending: "Sequence[HeldDefinition]" = ()
     notices: "Sequence[Notice]" = ()  # what weakens an install
+    lost: Sequence[
+        tuple[str, str]
+    ] = ()  # files that an install starts and that do not exist; who starts them
 
     @property
     def servers(self) -> list[Resolved]:
@@ -130,9 +135,33 @@ def read_setups(registry: "Registry", context: Context) -> list[ClientSetup]:
             trusted=trusted,
             pending=[item for item in held if item.tool.client == client],
             notices=_notices(reading, context._replace(client=client), machine),
+            lost=_lost(client, machine),
         )
         for client, reading in readings.items()
     ]
+
+
+def _lost(client: str, machine: "Machine") -> list[tuple[str, str]]:
+    """List the programs of the install records that do not exist, each with the file that starts it."""
+    paths = (record_path(client, machine, is_managed=is_managed) for is_managed in (False, True))
+    lost: dict[tuple[str, str], None] = {}
+    for path in paths:
+        try:
+            record = load_record(path)
+        except FileChangeError:  # a notice tells
+            continue
+        for file in () if record is None else record.files:
+            entries = [as_object(key.value) for key in file.keys]
+            handlers = [as_object(handler) for entry in entries for handler in as_list(entry.get("hooks"))]
+            for starter in (*entries, *handlers):
+                words = [
+                    *as_list(starter.get("command")),
+                    starter.get("command"),
+                    *as_list(starter.get("args")),
+                ]
+                files = (word for word in words if isinstance(word, str) and os.path.isabs(word))
+                lost |= {(word, file.path): None for word in files if not os.path.exists(word)}
+    return list(lost)
 
 
 def _notices(reading: ClientReading, context: Context, machine: "Machine") -> "list[Notice]":

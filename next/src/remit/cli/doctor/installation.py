@@ -22,6 +22,19 @@ def weakened_protection(setup: ClientSetup) -> Iterator[Finding]:
         )
 
 
+def lost_programs(setup: ClientSetup) -> Iterator[Finding]:
+    """Find what an install starts and what does not exist, such as a removed Python environment."""
+    client = setup.reading.client
+    for program, source in setup.lost:
+        yield Finding(
+            severity=Severity.ERROR,
+            check="install",
+            source=source,
+            reason=f"Remit is installed here with {program}, which does not exist",
+            fix=f"run `remit install {client}` with a Remit that stays, or `remit uninstall {client}`",
+        )
+
+
 def allowed_shell(setup: ClientSetup) -> Iterator[Finding]:
     """Find a shell that runs without asking, which no hidden tool can keep out."""
     if setup.context.face is Face.CLIENT:
